@@ -1,0 +1,79 @@
+// Records what a C++ callable computes with tensors, forward and backward, without running any of it.
+//   CaptureInputs in{{x, w}, {"x", "w"}};
+//   Captured c = capture(in, [&](const std::vector<at::Tensor>& t) { return Tensors{t[0].mm(t[1])}; }, {});
+//   print(c.joint.graph);
+//
+// The callable runs once, on the calling thread, with fakes in place of the inputs; wherever it meets
+// one of the real input tensors itself (a module's member), the fake is substituted by identity. When
+// an input requires grad and grad mode is on, the backward of the differentiable results is recorded
+// in the same scope. Afterwards the inputs, their .grad and version counters and all generators are as before.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "aten_bridge/graph/graph.h"
+#include "aten_bridge/graph/partition.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace aten_bridge {
+
+// Capture does not understand the program: this call runs in eager, with this reason.
+// what(): one sentence with the operator that met it and what the user can do.
+class CaptureError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using Tensors = std::vector<at::Tensor>;
+
+struct CaptureInputs {
+  const Tensors& tensors;                 // all defined, each TensorImpl once
+  const std::vector<std::string>& names;  // for graph inputs and messages: "x", "model.wte.weight"
+};
+
+// Where one tensor that the callable returned comes from at run time.
+struct ResultSource {
+  enum class Kind : uint8_t {
+    kUndefined,
+    kGraph,        // the graph result number `index`
+    kInput,        // the input number `index` itself: the same tensor
+    kViewOfInput,  // input.as_strided(sizes, strides, offset), differentiable
+    kViewOfGraph,  // likewise a view of graph result number `index` (two results that share memory)
+  };
+  Kind kind = Kind::kUndefined;
+  int index = -1;
+  std::vector<int64_t> sizes, strides;
+  int64_t offset = 0;
+};
+
+struct Mutation {
+  int input = -1;   // this input's data was changed in place;
+  int result = -1;  // its new value is this graph result, to be copied into it after the run
+};
+
+struct Captured {
+  // Graph results (joint.results of them): what is returned, then the new values of mutated inputs.
+  // With no gradient to compute, tangents == 0 and there are no gradient outputs.
+  Joint joint;
+  std::vector<ResultSource> results;  // one a tensor that the callable returned, in order
+  std::vector<Mutation> mutations;
+  // Per graph result: does it carry a gradient? One tangent each for those that do, in order.
+  std::vector<bool> differentiable;
+};
+
+using TracedCallable = std::function<Tensors(const Tensors&)>;
+
+// Throws CaptureError; what the callable itself throws passes through. TD_CHECK failures are InternalError.
+Captured capture(const CaptureInputs& inputs, const TracedCallable& callable);
+
+// True while the calling thread is inside capture(): a compiled callable met there is inlined.
+bool capturing();
+
+}  // namespace aten_bridge
