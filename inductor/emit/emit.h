@@ -1,0 +1,22 @@
+// A kernel's loops as text in the language of a device.
+//   EmittedKernel k = emit_cpp(program, kernel);
+// C signature: void NAME(void* const* buffers, const int64_t* sizes, const TdContext* context);
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+struct EmittedKernel {
+  std::string name;           // "softmax_7f3a91c2": readable part and digest of the text; equal kernels get equal names
+  std::string text;           // one extern "C" function; buffers are named by position, so equal loops give equal text
+  std::vector<int> buffers;   // of the program, in argument order
+  std::vector<SymExpr> sizes;  // symbols' values to pass, in argument order (empty when all is static)
+};
+
+EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel);
+
+}  // namespace inductor

@@ -1,0 +1,120 @@
+// LoopProgram: a graph as loops over buffers. Lowering makes it, passes and the scheduler rewrite it, emitters spell it.
+//
+//   loops 1 softmax_row(arg0: f32[8, 128]) -> buf2 {
+//     buf0: f32[8]
+//     buf2: f32[8, 128]
+//     for i0 < 8
+//       for i1 < 128 reduction
+//         buf0[i0] max= arg0[128*i0 + i1]
+//     ...
+//   }
+//
+// Law
+//  - Index arithmetic is exact integers; an index is in elements of its buffer's dtype, counted from the buffer's first
+//    element, strides already applied.
+//  - Scalar arithmetic: the law of expr.h.
+//  - Each element of a buffer is written by one statement's one iteration before any statement that reads it; several statements may write
+//    disjoint parts (concatenation). Scatter adds to a buffer that was written before.
+//  - Two buffers never overlap.
+//  - Iterations of a parallel or serial loop that is not a reduction are independent of each other in what they write; Reduce alone carries a value
+//    between iterations of the kReduction loops around it. A Reduce starts from its identity where its outermost
+//    kReduction loop starts and is complete where that loop ends. Order within a sum is free in the default numerics mode, but
+//    the same on every run and for any number of threads.
+//  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes imperfect ones, inside a Kernel.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "aten_bridge/graph/graph.h"
+#include "inductor/ir/expr.h"
+
+namespace inductor {
+
+using aten_bridge::Device;
+using aten_bridge::TensorType;
+
+enum class ReduceOp : uint8_t { kSum, kProd, kMax, kMin };  // kMax and kMin keep NaN, as ATen; any/all are max/min over bool
+
+enum class BufferRole : uint8_t {
+  kInput,      // given by the caller
+  kTemporary,  // made here, dead after its last use
+  kOutput,     // made here, returned: owns its storage
+  kLocal,      // inside one kernel: registers or a scratch row, private to an iteration of its parallel loops
+};
+
+struct Buffer {
+  std::string name;  // "arg0", "buf3"
+  TensorType type;   // the layout in memory: its strides are what indices are computed with
+  BufferRole role = BufferRole::kTemporary;
+};
+
+// A strided view of a buffer: how graph values that are views are known below the graph.
+struct TensorRef {
+  int buffer = -1;
+  std::vector<SymExpr> sizes, strides;
+  SymExpr offset;
+  bool operator==(const TensorRef&) const = default;
+};
+
+struct Loop;
+struct Kernel;
+
+struct Store {  // buffer[index] = value
+  int buffer;
+  SymExpr index;
+  Expr value;
+};
+struct Reduce {  // buffer[index] op= value, over the kReduction loops around it
+  int buffer;
+  SymExpr index;
+  ReduceOp op;
+  Expr value;
+};
+struct Scatter {  // buffer[index] op= value where index mentions t0, ...: values read at run time
+  int buffer;
+  SymExpr index;
+  std::vector<Expr> symbol_values;
+  ReduceOp op;
+  Expr value;
+};
+struct ExternCall {  // an ATen operator, run by the tensor library
+  std::string op;
+  std::vector<std::pair<std::string, aten_bridge::ArgumentOf<TensorRef>>> args;
+  std::vector<std::optional<int>> outputs;  // buffers; none: undefined
+};
+
+using Stmt = std::variant<Loop, Store, Reduce, Scatter, ExternCall, Kernel>;
+
+enum class LoopKind : uint8_t { kSerial, kReduction };
+
+struct Loop {
+  Symbol var;  // 'i'
+  SymExpr extent;
+  LoopKind kind = LoopKind::kSerial;
+  // Chosen by the scheduler; the law above says what is allowed.
+  bool parallel = false;  // split over threads; outermost loops of a kernel only
+  bool vector = false;    // innermost: the emitter processes several iterations at once
+  std::vector<Stmt> body;
+};
+
+struct Kernel {  // one launch; made by the scheduler
+  std::string name;
+  std::vector<Stmt> body;
+  std::vector<std::string> origins;  // operators of the user's program fused into it, in order, each once
+};
+
+struct LoopProgram {
+  std::string name;
+  ExprPool pool;
+  std::vector<Buffer> buffers;
+  std::vector<int> inputs;                        // buffers, in graph order
+  std::vector<std::optional<TensorRef>> outputs;  // in graph order
+  std::vector<Stmt> body;                         // in execution order
+  std::vector<std::string> origins;               // lowering: of each statement in body, its node's origin
+  int next_var = 0;                               // a fresh loop variable: {'i', next_var++}
+};
+
+}  // namespace inductor

@@ -1,0 +1,23 @@
+// Graph -> LoopProgram: one perfect loop nest a pointwise or reduction node, views folded into indices,
+// everything without a row an extern call.
+//   LoopProgram loops = lower(graph);
+#pragma once
+
+#include <string_view>
+
+#include "aten_bridge/graph/graph.h"
+#include "aten_bridge/graph/partition.h"
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+enum class OpKind : uint8_t { kView, kPointwise, kReduction, kScatter, kExtern, kRandom };
+
+// From the operator's row; kExtern where there is none.
+OpKind kind_of(std::string_view op);
+// What the partition may repeat, derived from the kind.
+aten_bridge::Recompute recompute_of(const aten_bridge::Node& node);
+
+LoopProgram lower(const aten_bridge::Graph& graph);
+
+}  // namespace inductor

@@ -1,0 +1,32 @@
+// A plan with its kernels loaded: what every later call runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inductor/runtime/core/kernel_plan.h"
+#include "inductor/runtime/core/launcher.h"
+#include "inductor/schedule/schedule.h"
+
+namespace inductor {
+
+struct KernelReport {
+  std::string name;
+  std::vector<std::string> origins;  // operators fused into it
+  int launches = 0;                  // how often a call launches it
+};
+
+struct Report {  // for explain()
+  std::vector<KernelReport> kernels;
+  std::vector<std::string> extern_calls;  // operators, in order of call
+  std::vector<FusionNote> not_fused;
+  int64_t arena_bytes = 0;
+};
+
+struct CompiledGraph {
+  KernelPlan plan;
+  std::vector<Launcher> launchers;  // one a Launch step, in order
+  Report report;
+};
+
+}  // namespace inductor

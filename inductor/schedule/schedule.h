@@ -1,0 +1,25 @@
+// Groups nests into kernels: which loops are merged, run in parallel and vectorised, what stays local.
+//   schedule(program, features);      // afterwards body holds Kernel and ExternCall statements only
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+struct Features {  // of a device, as far as schedules depend on it
+  int vector_bytes = 32;
+  int64_t fast_memory_bytes = 256 * 1024;  // a row kept close: L2 a core
+  int max_threads = 0;                     // 0: do not depend on it
+};
+
+struct FusionNote {  // why two neighbours were not fused; for explain()
+  std::string first, second, reason;
+};
+
+std::vector<FusionNote> schedule(LoopProgram& program, const Features& features);
+
+}  // namespace inductor
