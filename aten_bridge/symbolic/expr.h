@@ -7,7 +7,8 @@
 // Law
 //  - Values are exact integers; nothing overflows (checked).
 //  - An expression is kept canonical: a sum of integer multiples of products of atoms, where an
-//    atom is a symbol, floor_div, mod, min or max of expressions. Equal polynomials are equal objects.
+//    atom is a symbol, floor_div, mod, min or max of expressions. Equal polynomials are equal
+//    objects.
 //  - floor_div and mod round towards minus infinity; the divisor is positive.
 //  - Immutable and shared; copying is cheap; a constant allocates nothing. Any thread may use one.
 #pragma once
@@ -43,7 +44,7 @@ class SymExpr {
 
   std::optional<int64_t> constant() const;
   bool is_constant() const { return node_ == nullptr; }
-  int64_t as_constant() const;  // checked
+  int64_t as_constant() const;              // checked
   std::optional<Symbol> as_symbol() const;  // exactly 1 * symbol
 
   friend SymExpr operator+(const SymExpr& a, const SymExpr& b);
@@ -70,11 +71,11 @@ class SymExpr {
     return H::combine(std::move(h), e.hash());
   }
 
-  struct Node;  // expr.cc
+  struct Node;  // node.h
 
  private:
-  int64_t value_ = 0;                  // when node_ is null
-  std::shared_ptr<const Node> node_;   // canonical, never a plain constant
+  int64_t value_ = 0;                 // when node_ is null
+  std::shared_ptr<const Node> node_;  // canonical, never a plain constant
   friend struct SymExprAccess;
 };
 
