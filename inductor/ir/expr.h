@@ -5,10 +5,12 @@
 //   y == pool.apply(ScalarOp::mul, {x, pool.constant(DType::kFloat32, 0.5)});   // the same node
 //
 // Law
-//  - Arithmetic is IEEE in the node's dtype: no reassociation, no contraction, NaN kept; integers wrap.
+//  - Arithmetic is IEEE in the node's dtype: no reassociation, no contraction, NaN kept; integers
+//  wrap.
 //  - Arguments of an operator have one dtype (select's condition aside, which is bool). float16 and
 //    bfloat16 occur in loads, casts and stores only.
-//  - A load's index is exact integers, in elements, and inside the buffer wherever the node is evaluated.
+//  - A load's index is exact integers, in elements, and inside the buffer wherever the node is
+//  evaluated.
 //    select does not protect a load in the branch not taken: clamp its index.
 #pragma once
 
@@ -25,8 +27,8 @@
 namespace inductor {
 
 using aten_bridge::DType;
-using aten_bridge::SymExpr;
 using aten_bridge::Symbol;
+using aten_bridge::SymExpr;
 
 enum class ScalarOp : uint8_t {
   constant,  // a literal
@@ -46,10 +48,10 @@ class Expr {  // a handle; 8 bytes; copy freely; lives as long as its pool
   ScalarOp op() const;
   DType dtype() const;
   std::span<const Expr> args() const;
-  int buffer() const;              // load
-  const SymExpr& index() const;    // load, index
-  double floating() const;         // constant of floating dtype
-  int64_t integer() const;         // constant of integer or bool dtype
+  int buffer() const;            // load
+  const SymExpr& index() const;  // load, index
+  double floating() const;       // constant of floating dtype
+  int64_t integer() const;       // constant of integer or bool dtype
   explicit operator bool() const { return node_ != nullptr; }
   friend bool operator==(Expr, Expr) = default;  // same node
   const ExprNode* node() const { return node_; }
@@ -66,11 +68,11 @@ class ExprPool {  // owns nodes; one a LoopProgram
   ~ExprPool();
   ExprPool(ExprPool&&) noexcept;
   ExprPool& operator=(ExprPool&&) noexcept;
-  Expr constant(DType dtype, double value);       // floating
-  Expr integer(DType dtype, int64_t value);       // integers and bool
+  Expr constant(DType dtype, double value);  // floating
+  Expr integer(DType dtype, int64_t value);  // integers and bool
   Expr load(int buffer, SymExpr index, DType dtype, std::vector<Expr> symbol_values = {});
   Expr index(SymExpr value);
-  Expr cast(DType dtype, Expr value);             // the value itself when it has that dtype already
+  Expr cast(DType dtype, Expr value);  // the value itself when it has that dtype already
   Expr apply(ScalarOp op, std::vector<Expr> args);  // checked against the table
 
  private:
@@ -78,7 +80,7 @@ class ExprPool {  // owns nodes; one a LoopProgram
   std::unique_ptr<Table> table_;
 };
 
-// Rewrites an expression bottom-up: `leaf` may replace loads (return a null Expr to keep one), `vars` replaces symbols in indices.
-// (rewrite.h has the visitors; see there.)
+// Rewrites an expression bottom-up: `leaf` may replace loads (return a null Expr to keep one),
+// `vars` replaces symbols in indices. (rewrite.h has the visitors; see there.)
 
 }  // namespace inductor

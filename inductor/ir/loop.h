@@ -1,4 +1,5 @@
-// LoopProgram: a graph as loops over buffers. Lowering makes it, passes and the scheduler rewrite it, emitters spell it.
+// LoopProgram: a graph as loops over buffers. Lowering makes it, passes and the scheduler rewrite
+// it, emitters spell it.
 //
 //   loops 1 softmax_row(arg0: f32[8, 128]) -> buf2 {
 //     buf0: f32[8]
@@ -10,17 +11,21 @@
 //   }
 //
 // Law
-//  - Index arithmetic is exact integers; an index is in elements of its buffer's dtype, counted from the buffer's first
+//  - Index arithmetic is exact integers; an index is in elements of its buffer's dtype, counted
+//  from the buffer's first
 //    element, strides already applied.
 //  - Scalar arithmetic: the law of expr.h.
-//  - Each element of a buffer is written by one statement's one iteration before any statement that reads it; several statements may write
+//  - Each element of a buffer is written by one statement's one iteration before any statement that
+//  reads it; several statements may write
 //    disjoint parts (concatenation). Scatter adds to a buffer that was written before.
 //  - Two buffers never overlap.
-//  - Iterations of a parallel or serial loop that is not a reduction are independent of each other in what they write; Reduce alone carries a value
-//    between iterations of the kReduction loops around it. A Reduce starts from its identity where its outermost
-//    kReduction loop starts and is complete where that loop ends. Order within a sum is free in the default numerics mode, but
-//    the same on every run and for any number of threads.
-//  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes imperfect ones, inside a Kernel.
+//  - Iterations of a parallel or serial loop that is not a reduction are independent of each other
+//  in what they write; Reduce alone carries a value
+//    between iterations of the kReduction loops around it. A Reduce starts from its identity where
+//    its outermost kReduction loop starts and is complete where that loop ends. Order within a sum
+//    is free in the default numerics mode, but the same on every run and for any number of threads.
+//  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes
+//  imperfect ones, inside a Kernel.
 #pragma once
 
 #include <optional>
@@ -36,13 +41,19 @@ namespace inductor {
 using aten_bridge::Device;
 using aten_bridge::TensorType;
 
-enum class ReduceOp : uint8_t { kSum, kProd, kMax, kMin };  // kMax and kMin keep NaN, as ATen; any/all are max/min over bool
+enum class ReduceOp : uint8_t {
+  kSum,
+  kProd,
+  kMax,
+  kMin
+};  // kMax and kMin keep NaN, as ATen; any/all are max/min over bool
 
 enum class BufferRole : uint8_t {
   kInput,      // given by the caller
   kTemporary,  // made here, dead after its last use
   kOutput,     // made here, returned: owns its storage
-  kLocal,      // inside one kernel: registers or a scratch row, private to an iteration of its parallel loops
+  kLocal,  // inside one kernel: registers or a scratch row, private to an iteration of its parallel
+           // loops
 };
 
 struct Buffer {
@@ -103,7 +114,8 @@ struct Loop {
 struct Kernel {  // one launch; made by the scheduler
   std::string name;
   std::vector<Stmt> body;
-  std::vector<std::string> origins;  // operators of the user's program fused into it, in order, each once
+  std::vector<std::string>
+      origins;  // operators of the user's program fused into it, in order, each once
 };
 
 struct LoopProgram {
@@ -113,8 +125,8 @@ struct LoopProgram {
   std::vector<int> inputs;                        // buffers, in graph order
   std::vector<std::optional<TensorRef>> outputs;  // in graph order
   std::vector<Stmt> body;                         // in execution order
-  std::vector<std::string> origins;               // lowering: of each statement in body, its node's origin
-  int next_var = 0;                               // a fresh loop variable: {'i', next_var++}
+  std::vector<std::string> origins;  // lowering: of each statement in body, its node's origin
+  int next_var = 0;                  // a fresh loop variable: {'i', next_var++}
 };
 
 }  // namespace inductor

@@ -109,8 +109,11 @@ T bit_xor(T a, T b) {
 }
 template <class T>
 T bit_not(T a) {
-  if constexpr (std::is_same_v<T, bool>) return !a;
-  return static_cast<T>(~a);
+  if constexpr (std::is_same_v<T, bool>) {
+    return !a;
+  } else {
+    return static_cast<T>(~a);
+  }
 }
 template <class T>
 T shift_left(T a, T b) {

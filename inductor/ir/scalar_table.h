@@ -24,9 +24,9 @@ struct ScalarOpRow {
   std::string_view spelling;
 };
 
-std::span<const ScalarOpRow> scalar_ops();          // in the table's order
-bool is_in_table(ScalarOp op);                      // not constant, load, index, cast
-const ScalarOpRow& row(ScalarOp op);                // checked: is_in_table
+std::span<const ScalarOpRow> scalar_ops();  // in the table's order
+bool is_in_table(ScalarOp op);              // not constant, load, index, cast
+const ScalarOpRow& row(ScalarOp op);        // checked: is_in_table
 std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 bool is_defined_on(const ScalarOpRow& row, DType dtype);
 
@@ -36,7 +36,7 @@ DType compute_dtype(DType dtype);
 // One value of a dtype that arithmetic is done in. Floating values are held as double, float32's
 // rounded to float32; integers and bool as int64, wrapped to their width.
 struct ScalarValue {
-  static ScalarValue of(DType dtype, double value);   // floating: rounds to the dtype
+  static ScalarValue of(DType dtype, double value);           // floating: rounds to the dtype
   static ScalarValue of_integer(DType dtype, int64_t value);  // integers and bool: wraps
 
   DType dtype = DType::kFloat32;

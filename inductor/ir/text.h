@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "inductor/ir/loop.h"
 
 namespace inductor {
@@ -13,7 +14,8 @@ namespace inductor {
 std::string print(const LoopProgram& program);
 std::string print(Expr e, const LoopProgram& program);
 absl::StatusOr<LoopProgram> parse_loops(std::string_view text);
-// The law of loop.h and expr.h: dtypes, table domains, indices inside their buffers (by bounds), one writer, reduction loops.
+// The law of loop.h and expr.h: dtypes, table domains, indices inside their buffers (by bounds),
+// one writer, reduction loops.
 absl::Status verify(const LoopProgram& program);
 
 }  // namespace inductor
