@@ -1,6 +1,4 @@
 # Compiles through ccache, precompiled headers included, with hits shared by all clones of this tree.
-#
-#   use_torch_pch(TARGET)   lets TARGET use the precompiled header of target torch_pch, if there is one
 
 find_program(CCACHE ccache)
 mark_as_advanced(CCACHE)
@@ -16,9 +14,3 @@ if(TORCHDYN_CCACHE AND CCACHE)
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endif()
-
-function(use_torch_pch target)
-  if(TARGET torch_pch)
-    target_precompile_headers(${target} REUSE_FROM torch_pch)
-  endif()
-endfunction()
