@@ -1,25 +1,30 @@
 // Graph: what a program computes with tensors, as pure operators in order.
 //   Graph g("forward");
 //   Value x = g.add_input("x", type), w = g.add_input("w", type);
-//   Node* n = g.add("aten::add.Tensor", {{"self", x}, {"other", w}, {"alpha", SymExpr(1)}}, {type});
-//   g.set_outputs({n->output(0)});
+//   Node* n = g.add("aten::add.Tensor", {{"self", x}, {"other", w}, {"alpha", SymExpr(1)}},
+//   {type}); g.set_outputs({n->output(0)});
 //
 // Law
 //  - Nodes stand in execution order; a node uses values of earlier nodes and of inputs only.
-//  - Every operator is functional: it changes none of its arguments. An output may alias an argument
+//  - Every operator is functional: it changes none of its arguments. An output may alias an
+//  argument
 //    where the operator's schema says so (views); whoever runs the graph may share or copy.
-//  - Random operators run exactly once each and in order; they draw from the generator as eager does.
+//  - Random operators run exactly once each and in order; they draw from the generator as eager
+//  does.
 //  - An operator is named by schema and overload ("aten::add.Tensor"); arguments are all there, in
 //    schema order, defaults included. A tensor-list result is flattened into outputs.
-//  - An output without type is undefined (an optional gradient that was not asked for) and has no use.
+//  - An output without type is undefined (an optional gradient that was not asked for) and has no
+//  use.
 //  - Each value's type (dtype, device, sizes, strides) is what eager would have given it.
 #pragma once
 
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -44,17 +49,19 @@ struct TensorType {
 };
 
 SymExpr element_count(const TensorType& type);
-// Row-major strides for sizes.
+// Row-major strides for sizes; as in ATen, a size of 0 counts as 1.
 std::vector<SymExpr> contiguous_strides(const std::vector<SymExpr>& sizes);
+// Whether the elements lie in row-major order without gaps; strides of dimensions of size 1 may be
+// any.
 bool is_contiguous(const TensorType& type);
 
 // An operator's argument, over what stands for a tensor: a Value in a Graph, a strided reference to
 // a buffer below it. Scalars (at::Scalar) are int, double, bool or complex.
 template <class Tensor>
 using ArgumentOf =
-    std::variant<std::monostate,                      // None
+    std::variant<std::monostate,                              // None
                  Tensor, std::vector<std::optional<Tensor>>,  // Tensor, Tensor[] and Tensor?[]
-                 SymExpr, std::vector<SymExpr>,       // int, int[]; layouts and memory formats too
+                 SymExpr, std::vector<SymExpr>,  // int, int[]; layouts and memory formats too
                  double, std::vector<double>, bool, std::vector<bool>, std::complex<double>,
                  std::string, DType, Device>;
 
@@ -73,6 +80,9 @@ struct Value {
 };
 
 using ArgumentValue = ArgumentOf<Value>;
+
+// The same argument over other tensors: `map` is called for each, in order.
+ArgumentValue map_tensors(const ArgumentValue& argument, const std::function<Value(Value)>& map);
 
 struct Argument {
   std::string name;  // as in the schema

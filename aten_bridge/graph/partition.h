@@ -1,11 +1,11 @@
 // Splits a joint graph at the cheapest set of values to save (min-cut).
 //   Partition p = partition(joint, recompute);
 //
-// A joint graph: inputs are the primals, then the tangents; outputs are the forward results, then one
-// gradient a primal (none where there is none).
-// forward returns the forward results, then the saved values that are not primals. backward takes the
-// saved values, then the tangents, and returns the gradients.
-// Recomputes only what `recompute` allows and what is cheaper to run again than to save and read back.
+// A joint graph: inputs are the primals, then the tangents; outputs are the forward results, then
+// one gradient a primal (none where there is none). forward returns the forward results, then the
+// saved values that are not primals. backward takes the saved values, then the tangents, and
+// returns the gradients. Recomputes only what `recompute` allows and what is cheaper to run again
+// than to save and read back.
 #pragma once
 
 #include <functional>

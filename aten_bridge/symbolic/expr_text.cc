@@ -51,6 +51,8 @@ class Parser {
   std::string_view rest() const { return rest_; }
 
   std::optional<SymExpr> sum() {
+    const Nested nested(depth_);
+    if (depth_ > kDeepest) return std::nullopt;
     std::optional<SymExpr> total = term(take('-'));
     while (total) {
       const bool plus = take('+');
@@ -140,7 +142,16 @@ class Parser {
     return taken;
   }
 
+  // Text may come from a file that somebody else wrote: the stack is finite.
+  static constexpr int kDeepest = 200;
+  struct Nested {
+    explicit Nested(int& depth) : depth(depth) { ++depth; }
+    ~Nested() { --depth; }
+    int& depth;
+  };
+
   std::string_view rest_;
+  int depth_ = 0;
 };
 
 }  // namespace

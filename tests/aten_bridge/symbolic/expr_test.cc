@@ -133,6 +133,12 @@ TEST(SymExprText, RefusesWhatIsNoExpression) {
   }
 }
 
+TEST(SymExprText, RefusesTextThatNestsWithoutEnd) {
+  const std::string deep(1000000, '(');
+  std::string_view text = deep;
+  EXPECT_EQ(parse_sym_expr(&text), std::nullopt);
+}
+
 // Builds a random expression and, beside it, what it is worth by plain arithmetic.
 struct Sample {
   SymExpr expr;
