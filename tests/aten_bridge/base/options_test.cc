@@ -1,0 +1,41 @@
+#include "aten_bridge/base/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace aten_bridge {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Options, AreSetByName) {
+  Options options;
+  EXPECT_TRUE(set(options, "fullgraph", "true").ok());
+  EXPECT_TRUE(set(options, "recompile_limit", "16").ok());
+  EXPECT_TRUE(options.fullgraph);
+  EXPECT_EQ(options.recompile_limit, 16);
+  EXPECT_EQ(print(options), "fullgraph=true recompile_limit=16");
+}
+
+TEST(Options, AnUnknownNameListsTheValidOnes) {
+  Options options;
+  EXPECT_EQ(set(options, "fullgrpah", "true").message(),
+            "there is no option \"fullgrpah\"; the options are fullgraph, recompile_limit");
+}
+
+TEST(Options, AWrongValueSaysWhatIsTakenAndChangesNothing) {
+  Options options;
+  EXPECT_EQ(set(options, "fullgraph", "maybe").message(),
+            "the option fullgraph takes true or false, not \"maybe\"");
+  EXPECT_EQ(set(options, "recompile_limit", "8x").message(),
+            "the option recompile_limit takes an integer, not \"8x\"");
+  EXPECT_EQ(options, Options());
+}
+
+TEST(Options, HelpNamesEveryOptionWithItsDefault) {
+  EXPECT_THAT(options_help(), HasSubstr("fullgraph        false  what cannot be captured"));
+  EXPECT_THAT(options_help(), HasSubstr("recompile_limit  8      variants kept"));
+}
+
+}  // namespace
+}  // namespace aten_bridge
