@@ -1,4 +1,4 @@
-# Finds LibTorch in the PyPI wheel or in a LibTorch archive, by its files alone.
+# Finds LibTorch in the Python wheel or in a LibTorch archive, by its files alone.
 #
 #   find_package(LibTorch REQUIRED)
 #   target_link_libraries(mine PRIVATE torchdyn::torch torchdyn::openmp)
