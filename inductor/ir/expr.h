@@ -80,7 +80,4 @@ class ExprPool {  // owns nodes; one a LoopProgram
   std::unique_ptr<Table> table_;
 };
 
-// Rewrites an expression bottom-up: `leaf` may replace loads (return a null Expr to keep one),
-// `vars` replaces symbols in indices. (rewrite.h has the visitors; see there.)
-
 }  // namespace inductor

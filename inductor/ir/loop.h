@@ -11,21 +11,25 @@
 //   }
 //
 // Law
-//  - Index arithmetic is exact integers; an index is in elements of its buffer's dtype, counted
-//  from the buffer's first
-//    element, strides already applied.
+//  - Index arithmetic is exact integers. An index is in elements of its buffer's dtype, counted
+//  from
+//    the buffer's first element, strides already applied; it is inside the buffer wherever the
+//    statement is executed.
 //  - Scalar arithmetic: the law of expr.h.
-//  - Each element of a buffer is written by one statement's one iteration before any statement that
-//  reads it; several statements may write
-//    disjoint parts (concatenation). Scatter adds to a buffer that was written before.
-//  - Two buffers never overlap.
-//  - Iterations of a parallel or serial loop that is not a reduction are independent of each other
-//  in what they write; Reduce alone carries a value
-//    between iterations of the kReduction loops around it. A Reduce starts from its identity where
-//    its outermost kReduction loop starts and is complete where that loop ends. Order within a sum
-//    is free in the default numerics mode, but the same on every run and for any number of threads.
+//  - Each element of a buffer is written by one iteration of one statement, before any statement
+//    that reads it. Several statements may write disjoint parts (concatenation). Scatter adds to a
+//    buffer that was written before.
+//  - Two buffers never overlap. Inputs are never written.
+//  - Iterations of a loop that is not a reduction are independent of each other in what they write.
+//    Reduce and Scatter alone carry a value between iterations, of the kReduction loops around
+//    them. A Reduce starts from its operator's identity where its outermost kReduction loop starts
+//    and is complete where that loop ends. Order within a sum is free in the default numerics mode,
+//    but the same on every run and for any number of threads.
+//  - Reduce and Scatter accumulate in a dtype that arithmetic is done in, never float16 or
+//  bfloat16.
 //  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes
-//  imperfect ones, inside a Kernel.
+//  imperfect
+//    ones, inside a Kernel.
 #pragma once
 
 #include <optional>
@@ -41,19 +45,14 @@ namespace inductor {
 using aten_bridge::Device;
 using aten_bridge::TensorType;
 
-enum class ReduceOp : uint8_t {
-  kSum,
-  kProd,
-  kMax,
-  kMin
-};  // kMax and kMin keep NaN, as ATen; any/all are max/min over bool
+// kMax and kMin keep NaN, as ATen does; any and all are kMax and kMin over bool.
+enum class ReduceOp : uint8_t { kSum, kProd, kMax, kMin };
 
 enum class BufferRole : uint8_t {
   kInput,      // given by the caller
   kTemporary,  // made here, dead after its last use
   kOutput,     // made here, returned: owns its storage
-  kLocal,  // inside one kernel: registers or a scratch row, private to an iteration of its parallel
-           // loops
+  kLocal,      // inside one kernel: private to an iteration of its parallel loops
 };
 
 struct Buffer {
