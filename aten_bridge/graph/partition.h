@@ -26,7 +26,8 @@ struct Joint {
 enum class Recompute : uint8_t {
   kFree,       // a view: no arithmetic, no memory
   kFusible,    // pointwise: fused into its user, costs only the reads of its inputs
-  kExpensive,  // a reduction, a matrix product, anything extern: never again
+  kReduction,  // never again, but what it reads is fused into it
+  kExpensive,  // a matrix product, anything extern: never again, and it reads from memory
   kForbidden,  // random, or with an effect: exactly once
 };
 using RecomputeOf = std::function<Recompute(const Node&)>;

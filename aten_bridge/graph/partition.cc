@@ -1,0 +1,375 @@
+#include "aten_bridge/graph/partition.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/min_cut.h"
+#include "aten_bridge/graph/text.h"
+
+namespace aten_bridge {
+namespace {
+
+using Outputs = std::vector<std::optional<Value>>;
+
+// Where a node of the joint graph can run. `kEither` becomes the cut's choice.
+enum class Place : uint8_t {
+  kNowhere,   // dead
+  kForward,   // a result or the generator's order needs it there; it may run again in backward
+  kEither,    // only backward needs it, but it uses no tangent
+  kBackward,  // uses a tangent, or draws random numbers after the forward ended
+};
+
+// What the joint graph says about its nodes; inputs included.
+class Analysis {
+ public:
+  Analysis(const Joint& joint, const RecomputeOf& recompute) : joint_(joint) {
+    const Graph& g = joint.graph;
+    TD_CHECK(g.inputs().size() == static_cast<size_t>(joint.primals + joint.tangents),
+             "a joint graph's inputs are the primals and the tangents");
+    TD_CHECK(g.outputs().size() == static_cast<size_t>(joint.results + joint.primals),
+             "a joint graph's outputs are the results and one gradient a primal");
+    for (int i = 0; i < static_cast<int>(g.inputs().size()); ++i) {
+      const Node* input = g.inputs()[i].node;
+      cost_[input] = Recompute::kForbidden;
+      place_[input] = i < joint.primals ? Place::kForward : Place::kBackward;
+    }
+    for (const auto& node : g.nodes()) cost_[node.get()] = recompute(*node);
+    find_places();
+    for (const auto& node : g.nodes())
+      if (place(node.get()) != Place::kNowhere)
+        for (Value v : node->inputs()) users_[v].push_back(node.get());
+    find_stored();
+  }
+
+  Recompute cost(const Node* node) const { return cost_.at(node); }
+  Place place(const Node* node) const { return place_.at(node); }
+  Outputs results() const {
+    const Outputs& all = joint_.graph.outputs();
+    return {all.begin(), all.begin() + joint_.results};
+  }
+  Outputs gradients() const {
+    const Outputs& all = joint_.graph.outputs();
+    return {all.begin() + joint_.results, all.end()};
+  }
+
+  // Whether the caller holds the value's memory anyway: a primal, a result, what a result is a view
+  // of.
+  bool is_held(Value v) const { return held_.contains(v); }
+  // Whether forward writes the value to memory anyway.
+  bool is_stored_in_forward(Value v) const {
+    return is_held(v) || cost(v.node) != Recompute::kFusible ||
+           has_unfused_user(v, {Place::kForward});
+  }
+  // Whether backward must write the value to memory if it computes it.
+  bool is_stored_in_backward(Value v) const {
+    return returned_.contains(v) || has_unfused_user(v, {Place::kEither, Place::kBackward});
+  }
+
+ private:
+  void find_places() {
+    const auto& nodes = joint_.graph.nodes();
+    bool forward_ended = false;
+    for (const auto& node : nodes) {
+      const bool uses_tangent = any_input(*node, Place::kBackward);
+      forward_ended |= uses_tangent;
+      const bool drawn_there = forward_ended && cost(node.get()) == Recompute::kForbidden;
+      place_[node.get()] = uses_tangent || drawn_there ? Place::kBackward : Place::kNowhere;
+    }
+
+    absl::flat_hash_set<const Node*> of_forward, of_backward;  // who needs it
+    for (const auto& v : results())
+      if (v) of_forward.insert(v->node);
+    for (const auto& v : gradients())
+      if (v) of_backward.insert(v->node);
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      const Node* node = it->get();
+      Place& place = place_[node];
+      const bool draws = cost(node) == Recompute::kForbidden;
+      auto& needed = place == Place::kBackward ? of_backward : of_forward;
+      if (draws) needed.insert(node);
+      if (of_forward.contains(node)) {
+        TD_CHECK(place != Place::kBackward, "a forward result uses a tangent: ", node->op);
+        place = Place::kForward;
+      } else if (!of_backward.contains(node)) {
+        place = Place::kNowhere;
+      } else if (place == Place::kNowhere) {
+        place = Place::kEither;
+      }
+      for (Value v : node->inputs()) {
+        if (of_forward.contains(node)) of_forward.insert(v.node);
+        if (of_backward.contains(node)) of_backward.insert(v.node);
+      }
+    }
+  }
+
+  void find_stored() {
+    for (int i = 0; i < joint_.primals; ++i) held_.insert(joint_.graph.inputs()[i]);
+    for (const auto& v : results())
+      if (v) insert_with_bases(*v, held_);
+    for (const auto& v : gradients())
+      if (v) insert_with_bases(*v, returned_);
+  }
+
+  void insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const {
+    set.insert(v);
+    while (cost(v.node) == Recompute::kFree && !v.node->inputs().empty())
+      set.insert(v = v.node->inputs().front());
+  }
+
+  bool any_input(const Node& node, Place place) const {
+    const std::vector<Value> inputs = node.inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](Value v) { return this->place(v.node) == place; });
+  }
+
+  // Whether a node in one of the places reads the value, or a view of it, from memory: reductions
+  // and pointwise operators fuse what they read.
+  bool has_unfused_user(Value v, std::initializer_list<Place> places) const {
+    auto found = users_.find(v);
+    if (found == users_.end()) return false;
+    for (const Node* user : found->second) {
+      if (cost(user) == Recompute::kFree) {
+        for (size_t i = 0; i < user->outputs.size(); ++i)
+          if (has_unfused_user(user->output(static_cast<int>(i)), places)) return true;
+      } else if (cost(user) > Recompute::kReduction &&
+                 std::count(places.begin(), places.end(), place(user)) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Joint& joint_;
+  absl::flat_hash_map<const Node*, Recompute> cost_;
+  absl::flat_hash_map<const Node*, Place> place_;
+  absl::flat_hash_map<Value, std::vector<const Node*>> users_;
+  absl::flat_hash_set<Value> held_, returned_;
+};
+
+// ---- What it costs, in bytes written, read or kept
+// --------------------------------------------------
+
+// A symbolic size counts as this much.
+constexpr int64_t kAssumedSize = 128;
+
+int64_t bytes(Value v) {
+  const int64_t count = element_count(v.type()).evaluate([](Symbol) { return kAssumedSize; });
+  return std::clamp<int64_t>(count * size_in_bytes(v.type().dtype), 1, int64_t{1} << 40);
+}
+
+// Keeping it until backward; what was fused away in forward must be written first. What is held
+// anyway costs only its reading, which decides among such values.
+int64_t cost_to_save(const Analysis& a, Value v) {
+  if (a.cost(v.node) == Recompute::kFree) return FlowNetwork::kInfinite;  // save what it views
+  if (a.is_held(v)) return 1 + bytes(v) / 16;
+  return a.is_stored_in_forward(v) ? bytes(v) : 2 * bytes(v);
+}
+
+// Running it again: arithmetic fused into a user costs an eighth of moving its result, so that no
+// long chain runs again for little; a result that no user fuses is written and read.
+int64_t cost_to_recompute(const Analysis& a, const Node& node) {
+  if (a.place(&node) == Place::kEither || a.cost(&node) == Recompute::kFree) return 0;
+  if (a.cost(&node) != Recompute::kFusible) return FlowNetwork::kInfinite;
+  int64_t sum = 1;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value v = node.output(static_cast<int>(i));
+    if (node.outputs[i]) sum += bytes(v) / 8 + (a.is_stored_in_backward(v) ? 2 * bytes(v) : 0);
+  }
+  return sum;
+}
+
+// ---- The cut
+// ----------------------------------------------------------------------------------------
+
+// Every node that may run in forward is a vertex (beyond the cut: it runs in backward), and so is
+// each of its outputs (beyond the cut: backward has it). Saved is what backward has without running
+// it.
+std::vector<Value> choose_saved(const Joint& joint, const Analysis& analysis) {
+  constexpr int kSource = 0, kSink = 1;
+  std::vector<const Node*> nodes;  // in order, inputs first
+  for (Value v : joint.graph.inputs()) nodes.push_back(v.node);
+  for (const auto& node : joint.graph.nodes())
+    if (analysis.place(node.get()) != Place::kNowhere) nodes.push_back(node.get());
+
+  int vertices = 2;
+  absl::flat_hash_map<const Node*, int> vertex_of;  // its outputs' vertices follow
+  for (const Node* node : nodes) {
+    if (analysis.place(node) == Place::kBackward) continue;
+    vertex_of[node] = vertices;
+    vertices += 1 + static_cast<int>(node->outputs.size());
+  }
+  const auto vertex = [&](Value v) { return vertex_of.at(v.node) + 1 + v.index; };
+  const auto in_backward = [&](Value v) { return analysis.place(v.node) == Place::kBackward; };
+
+  FlowNetwork network(vertices);
+  for (const Node* node : nodes) {
+    const bool backward = analysis.place(node) == Place::kBackward;
+    const int self = backward ? kSink : vertex_of.at(node);
+    for (Value v : node->inputs())
+      if (!in_backward(v)) network.add_edge(vertex(v), self, FlowNetwork::kInfinite);
+    if (backward) continue;
+    network.add_edge(kSource, self, cost_to_recompute(analysis, *node));
+    for (size_t i = 0; i < node->outputs.size(); ++i) {
+      const Value v = node->output(static_cast<int>(i));
+      if (node->outputs[i]) network.add_edge(self, vertex(v), cost_to_save(analysis, v));
+    }
+  }
+  for (const auto& v : analysis.gradients())
+    if (v && !in_backward(*v)) network.add_edge(vertex(*v), kSink, FlowNetwork::kInfinite);
+
+  const std::vector<bool> beyond = network.sink_side(kSource, kSink);
+  std::vector<Value> saved;
+  for (const Node* node : nodes) {
+    if (analysis.place(node) == Place::kBackward || beyond[vertex_of.at(node)]) continue;
+    for (size_t i = 0; i < node->outputs.size(); ++i)
+      if (const Value v = node->output(static_cast<int>(i)); beyond[vertex(v)]) saved.push_back(v);
+  }
+  return saved;
+}
+
+// ---- The two graphs
+// ---------------------------------------------------------------------------------
+
+// Copies a part of a graph into a new one, in the order of the calls.
+class Extract {
+ public:
+  explicit Extract(std::string name) : graph_(std::move(name)) {}
+
+  void add_input(const std::string& name, Value of) {
+    copies_[of] = graph_.add_input(name, of.type());
+  }
+  bool has(Value v) const { return copies_.contains(v); }
+  void add(const Node& node) {
+    std::vector<Argument> args = node.args;
+    for (Argument& a : args) a.value = map_tensors(a.value, [&](Value v) { return copies_.at(v); });
+    Node* copy = graph_.add(node.op, std::move(args), node.outputs, node.origin);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const int index = static_cast<int>(i);
+      copies_.try_emplace(node.output(index), copy->output(index));
+    }
+  }
+  Graph finish(const Outputs& outputs) && {
+    Outputs copied;
+    for (const auto& v : outputs)
+      copied.push_back(v ? std::optional(copies_.at(*v)) : std::nullopt);
+    graph_.set_outputs(std::move(copied));
+    const absl::Status status = verify(graph_);
+    TD_CHECK(status.ok(), graph_.name, ": ", std::string(status.message()));
+    return std::move(graph_);
+  }
+
+ private:
+  Graph graph_;
+  absl::flat_hash_map<Value, Value> copies_;
+};
+
+class Splitter {
+ public:
+  Splitter(const Joint& joint, const Analysis& analysis, std::vector<Value> saved)
+      : joint_(joint), analysis_(analysis), saved_(std::move(saved)) {
+    for (const auto& node : joint.graph.nodes())
+      order_[node.get()] = static_cast<int>(order_.size());
+  }
+
+  Partition split() {
+    Partition p;
+    Outputs outputs = analysis_.results();
+    for (Value v : saved_) p.saved.push_back(place_saved(v, outputs));
+    p.forward = forward(outputs);
+    p.backward = backward();
+    return p;
+  }
+
+ private:
+  // Among the primals, else among the outputs of forward, where it is added when it is not a
+  // result.
+  SavedValue place_saved(Value v, Outputs& outputs) const {
+    const auto& inputs = joint_.graph.inputs();
+    if (v.node->is_input())
+      return {.primal =
+                  static_cast<int>(std::find(inputs.begin(), inputs.end(), v) - inputs.begin())};
+    const auto found = std::find(outputs.begin(), outputs.end(), v);
+    const int result = static_cast<int>(found - outputs.begin());
+    if (found == outputs.end()) outputs.push_back(v);
+    return {.result = result};
+  }
+
+  Graph forward(const Outputs& outputs) const {
+    Extract extract("forward");
+    for (int i = 0; i < joint_.primals; ++i)
+      extract.add_input(joint_.graph.inputs()[i].node->name, joint_.graph.inputs()[i]);
+    absl::flat_hash_set<const Node*> wanted;
+    for (const auto& v : outputs)
+      if (v) wanted.insert(v->node);
+    const auto& nodes = joint_.graph.nodes();
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      if (analysis_.place(it->get()) == Place::kForward) wanted.insert(it->get());
+      if (wanted.contains(it->get()))
+        for (Value v : (*it)->inputs()) wanted.insert(v.node);
+    }
+    for (const auto& node : nodes)
+      if (wanted.contains(node.get())) extract.add(*node);
+    return std::move(extract).finish(outputs);
+  }
+
+  // Nodes that only backward can run, in order; before each, what it needs computed again.
+  Graph backward() const {
+    Extract extract("backward");
+    const std::vector<Value>& inputs = joint_.graph.inputs();
+    absl::flat_hash_set<std::string> names;
+    for (Value v : inputs) names.insert(v.node->name);
+    for (size_t i = 0; i < saved_.size(); ++i) {
+      std::string name = saved_[i].node->name;
+      if (name.empty()) name = str_cat("saved_", i);
+      while (!saved_[i].node->is_input() && !names.insert(name).second) name += "_";
+      extract.add_input(name, saved_[i]);
+    }
+    for (size_t i = joint_.primals; i < inputs.size(); ++i)
+      extract.add_input(inputs[i].node->name, inputs[i]);
+    for (const auto& node : joint_.graph.nodes())
+      if (analysis_.place(node.get()) == Place::kBackward) {
+        for (Value v : node->inputs()) compute(v, extract);
+        extract.add(*node);
+      }
+    for (const auto& v : analysis_.gradients())
+      if (v) compute(*v, extract);
+    return std::move(extract).finish(analysis_.gradients());
+  }
+
+  // Adds what is missing for the value, in the order of the joint graph.
+  void compute(Value value, Extract& extract) const {
+    std::vector<const Node*> missing;
+    absl::flat_hash_set<const Node*> seen;
+    const auto want = [&](Value v) {
+      if (!extract.has(v) && seen.insert(v.node).second) missing.push_back(v.node);
+    };
+    want(value);
+    for (size_t i = 0; i < missing.size(); ++i) {
+      const Node& node = *missing[i];
+      TD_CHECK(cost_to_recompute(analysis_, node) < FlowNetwork::kInfinite, node.op,
+               " would run twice");
+      for (Value v : node.inputs()) want(v);
+    }
+    std::sort(missing.begin(), missing.end(),
+              [&](const Node* a, const Node* b) { return order_.at(a) < order_.at(b); });
+    for (const Node* node : missing) extract.add(*node);
+  }
+
+  const Joint& joint_;
+  const Analysis& analysis_;
+  const std::vector<Value> saved_;
+  absl::flat_hash_map<const Node*, int> order_;
+};
+
+}  // namespace
+
+Partition partition(const Joint& joint, const RecomputeOf& recompute) {
+  const Analysis analysis(joint, recompute);
+  return Splitter(joint, analysis, choose_saved(joint, analysis)).split();
+}
+
+}  // namespace aten_bridge
