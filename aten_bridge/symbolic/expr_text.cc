@@ -32,8 +32,11 @@ std::string text_of(const Atom& atom) {
 // "+ 6", "- 3*s0"; the first of a sum is "6", "-3*s0".
 void append(std::string& sum, int64_t coefficient, std::string_view factors) {
   const bool negative = coefficient < 0;
-  if (!sum.empty()) str_append(&sum, negative ? " - " : " + ");
-  if (sum.empty() && negative) sum = "-";
+  if (sum.empty()) {
+    str_append(&sum, negative ? "-" : "");
+  } else {
+    str_append(&sum, negative ? " - " : " + ");
+  }
   const uint64_t magnitude = negative ? -static_cast<uint64_t>(coefficient) : coefficient;
   if (factors.empty()) {
     str_append(&sum, magnitude);
