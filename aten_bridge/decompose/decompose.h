@@ -1,9 +1,9 @@
 // Decompositions: operators rewritten over simpler ones while they are recorded.
 //   {"aten::gelu_backward", gelu_backward},      // a row in its family's file
 //
-// A decomposition gets the boxed arguments on the stack (fakes among them), calls at:: operators, which are recorded in
-// its place, and leaves its results on the stack. It must be functional, must give eager's dtypes, sizes
-// and strides, and must not read tensor values.
+// A decomposition gets the boxed arguments on the stack (fakes among them), calls at:: operators,
+// which are recorded in its place, and leaves its results on the stack. It must be functional, must
+// give eager's dtypes, sizes and strides, and must not read tensor values.
 #pragma once
 
 #include <span>

@@ -1,0 +1,187 @@
+#include "aten_bridge/decompose/decompose.h"
+
+#include <limits>
+#include <string>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Formatting.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
+#include <gtest/gtest.h>
+
+#include "tests/aten_bridge/decompose/samples.h"
+
+namespace aten_bridge {
+namespace {
+
+std::vector<Decomposition> every_row() {
+  std::vector<Decomposition> rows;
+  for (auto family : decomposition_families())
+    rows.insert(rows.end(), family.begin(), family.end());
+  return rows;
+}
+
+c10::OperatorHandle find_operator(std::string_view op) {
+  const auto dot = op.find('.');
+  return c10::Dispatcher::singleton().findSchemaOrThrow(
+      std::string(op.substr(0, dot)).c_str(),
+      dot == op.npos ? "" : std::string(op.substr(dot + 1)).c_str());
+}
+
+void seed() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  generator.set_current_seed(7);
+}
+
+Stack eager(std::string_view op, Stack stack) {
+  seed();
+  find_operator(op).callBoxed(stack);
+  return stack;
+}
+
+Stack decomposed(const Decomposition& row, Stack stack) {
+  seed();
+  row.run(stack);
+  return stack;
+}
+
+double epsilon(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return std::numeric_limits<double>::epsilon();
+    case at::kBFloat16:
+      return 0x1p-7;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+// What is finite, in float64; zero elsewhere.
+at::Tensor finite_part(const at::Tensor& x, const at::Tensor& finite) {
+  return x.to(at::kDouble).masked_fill(finite.logical_not(), 0);
+}
+
+// The largest error of `x`, in units of the largest value.
+double worst_error(const at::Tensor& x, const at::Tensor& truth) {
+  if (!x.is_floating_point() || x.numel() == 0) return 0;
+  const at::Tensor finite = x.isfinite(), t = finite_part(truth, finite);
+  const double scale = t.abs().max().item<double>();
+  return scale == 0 ? 0 : finite_part(x, finite).sub(t).abs().max().item<double>() / scale;
+}
+
+// Where eager is not finite, the same; elsewhere within a few roundings and twice eager's worst
+// error.
+void expect_as_exact(const at::Tensor& ours, const at::Tensor& eagers, const at::Tensor& truth,
+                     double eager_worst) {
+  if (!ours.is_floating_point()) {
+    EXPECT_TRUE(ours.equal(eagers)) << ours << eagers;
+    return;
+  }
+  const at::Tensor finite = eagers.isfinite();
+  EXPECT_TRUE(ours.isnan().equal(eagers.isnan())) << ours << eagers;
+  EXPECT_TRUE(
+      ours.masked_fill(finite, 0).nan_to_num().equal(eagers.masked_fill(finite, 0).nan_to_num()))
+      << ours << eagers;
+  if (ours.numel() == 0) return;
+
+  const double eps = epsilon(ours.scalar_type());
+  const at::Tensor t = finite_part(truth, finite), scale = t.abs();
+  const at::Tensor error = finite_part(ours, finite).sub(t).abs();
+  at::Tensor allowed = scale.mul(4 * eps).add(scale.max().mul(2 * eager_worst)).add(eps * 1e-3);
+  // Of float64 the truth is not known: only that both lie within its roundings.
+  if (ours.scalar_type() == at::kDouble) allowed = scale.max().add(1).mul(64 * eps).expand_as(t);
+  EXPECT_TRUE(error.le(allowed).all().item<bool>())
+      << "error " << error.max().item<double>() << " on values up to " << scale.max().item<double>()
+      << "; eager's " << eager_worst << " of that";
+}
+
+bool is_random(std::string_view op) {
+  return op.find("dropout") != op.npos || op.find("bernoulli") != op.npos;
+}
+
+void expect_same_layout(const at::Tensor& ours, const at::Tensor& eagers) {
+  EXPECT_EQ(ours.scalar_type(), eagers.scalar_type());
+  ASSERT_EQ(ours.sizes(), eagers.sizes());
+  if (ours.numel() > 1) {
+    EXPECT_EQ(ours.strides(), eagers.strides());
+  }
+}
+
+using RowAndType = std::tuple<Decomposition, at::ScalarType>;
+class DecompositionMatchesEager : public testing::TestWithParam<RowAndType> {};
+
+TEST_P(DecompositionMatchesEager, ForEverySample) {
+  const c10::AutoGradMode no_grad(false);
+  const auto& [row, type] = GetParam();
+  const auto args = samples(row.op, Draw(type, type));
+  const auto exact_args = samples(row.op, Draw(type, at::kDouble));
+  ASSERT_FALSE(args.empty()) << row.op << " has no sample in samples.cc";
+
+  struct Run {
+    size_t sample;
+    Stack ours, eagers, truth;
+  };
+  std::vector<Run> runs;
+  std::vector<double> eager_worst;  // one an output, over all samples
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (row.applies && !row.applies(args[i])) continue;
+    SCOPED_TRACE(testing::Message() << "sample " << i);
+    Run run{i, decomposed(row, args[i]), eager(row.op, args[i]), {}};
+    run.truth = is_random(row.op) ? run.eagers : eager(row.op, exact_args[i]);
+    ASSERT_EQ(run.ours.size(), run.eagers.size());
+    eager_worst.resize(run.ours.size());
+    for (size_t k = 0; k < run.ours.size(); ++k) {
+      const at::Tensor& b = run.eagers[k].toTensor();
+      ASSERT_EQ(run.ours[k].toTensor().defined(), b.defined()) << "output " << k;
+      if (b.defined())
+        eager_worst[k] = std::max(eager_worst[k], worst_error(b, run.truth[k].toTensor()));
+    }
+    runs.push_back(std::move(run));
+  }
+  if (runs.empty() && type != at::kFloat) GTEST_SKIP() << "the row does not apply to this dtype";
+  EXPECT_FALSE(runs.empty()) << "no sample to which the row applies";
+
+  for (const Run& run : runs)
+    for (size_t k = 0; k < run.ours.size(); ++k) {
+      const at::Tensor& ours = run.ours[k].toTensor();
+      if (!ours.defined()) continue;
+      SCOPED_TRACE(testing::Message() << "sample " << run.sample << ", output " << k);
+      expect_same_layout(ours, run.eagers[k].toTensor());
+      expect_as_exact(ours, run.eagers[k].toTensor(), run.truth[k].toTensor(), eager_worst[k]);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryRow, DecompositionMatchesEager,
+                         testing::Combine(testing::ValuesIn(every_row()),
+                                          testing::Values(at::kFloat, at::kDouble, at::kBFloat16)),
+                         [](const testing::TestParamInfo<RowAndType>& info) {
+                           std::string name(std::get<0>(info.param).op.substr(6));
+                           for (char& c : name)
+                             if (c == '.') c = '_';
+                           return name + "_" + c10::toString(std::get<1>(info.param));
+                         });
+
+TEST(Decompositions, AreFoundByNameAndOverload) {
+  ASSERT_NE(find_decomposition("aten::gelu"), nullptr);
+  EXPECT_EQ(find_decomposition("aten::gelu")->op, "aten::gelu");
+  EXPECT_EQ(find_decomposition("aten::mm"), nullptr);
+  EXPECT_EQ(find_decomposition("aten::mean.names_dim"), nullptr);
+}
+
+TEST(Decompositions, NameOperatorsThatExist) {
+  for (const Decomposition& row : every_row()) EXPECT_NO_THROW(find_operator(row.op)) << row.op;
+}
+
+// Mean square minus squared mean would lose every digit here.
+TEST(Decompositions, KeepAVarianceThatIsSmallBesideTheMean) {
+  const c10::AutoGradMode no_grad(false);
+  const at::Tensor x = Draw(at::kFloat, at::kFloat).normal({4, 256}, 1, 3000);
+  Stack stack{x, std::vector<int64_t>{256}, at::IValue(), at::IValue(), 0.0};
+  find_decomposition("aten::native_layer_norm")->run(stack);
+  const at::Tensor truth = x.to(at::kDouble).var(1, /*unbiased=*/false).rsqrt();
+  const at::Tensor rstd = stack[2].toTensor().view({4}).to(at::kDouble);
+  EXPECT_LT(rstd.sub(truth).abs().max().item<double>(), 1e-5);
+}
+
+}  // namespace
+}  // namespace aten_bridge

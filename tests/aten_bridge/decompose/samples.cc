@@ -1,0 +1,459 @@
+#include "tests/aten_bridge/decompose/samples.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+
+namespace aten_bridge {
+
+using at::Scalar;
+using at::Tensor;
+using Ints = std::vector<int64_t>;
+
+Tensor Draw::normal(Ints sizes, double scale, double mean) {
+  return stored(at::empty(sizes, at::kDouble)
+                    .normal_(mean, scale, at::make_generator<at::CPUGeneratorImpl>(state_++)));
+}
+Tensor Draw::uniform(Ints sizes, double low, double high) {
+  return stored(at::empty(sizes, at::kDouble)
+                    .uniform_(low, high, at::make_generator<at::CPUGeneratorImpl>(state_++)));
+}
+Tensor Draw::of(const std::vector<double>& values) {
+  return stored(at::tensor(values, at::kDouble));
+}
+Tensor Draw::integers(Ints sizes, int64_t low, int64_t high) {
+  return at::empty(sizes, at::kLong)
+      .random_(low, high, at::make_generator<at::CPUGeneratorImpl>(state_++));
+}
+Tensor Draw::bools(Ints sizes) { return integers(sizes, 0, 2).to(at::kBool); }
+
+namespace {
+
+using Samples = std::vector<Stack>;
+using SamplesOf = Samples (*)(Draw&);
+const at::IValue kAbsent;
+const std::array<bool, 3> kAll{true, true, true};
+
+// Layouts and values that a pointwise operator meets: row-major, transposed, channels last, with
+// gaps, edges.
+std::vector<Tensor> plain(Draw& d) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  return {d.normal({6, 33}, 2),
+          d.normal({5, 7}, 2).t(),
+          d.normal({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast),
+          d.normal({4, 9}).slice(1, 0, 9, 2),
+          d.normal({}),
+          d.normal({0, 3}),
+          d.of({-inf, -100, -20.5, -6, -3, -1, -0.5, -0.0, 0.0, 0.5, 1, 3, 6, 20.5, 100, inf,
+                std::nan("")})};
+}
+
+std::vector<std::pair<Tensor, Tensor>> pairs(Draw& d) {
+  std::vector<std::pair<Tensor, Tensor>> result;
+  for (const Tensor& x : plain(d)) {
+    if (!x.is_non_overlapping_and_dense()) continue;
+    result.emplace_back(x, d.normal(x.sizes().vec()).as_strided(x.sizes(), x.strides()));
+  }
+  result.emplace_back(d.normal({4, 9}).slice(1, 0, 9, 2), d.normal({4, 5}));
+  result.emplace_back(d.normal({5, 7}).t(), d.normal({7, 5}));
+  result.emplace_back(d.normal({7, 5}), d.normal({5, 7}).t());
+  return result;
+}
+
+Samples unary(Draw& d, Stack rest) {
+  Samples result;
+  for (const Tensor& x : plain(d)) {
+    result.push_back({x});
+    result.back().insert(result.back().end(), rest.begin(), rest.end());
+  }
+  return result;
+}
+
+Samples binary(Draw& d, Stack rest) {
+  Samples result;
+  for (const auto& [x, y] : pairs(d)) {
+    result.push_back({y, x});  // the gradient, then the value with the edges
+    result.back().insert(result.back().end(), rest.begin(), rest.end());
+  }
+  return result;
+}
+
+Samples operator+(Samples a, Samples b) {
+  a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
+  return a;
+}
+
+Samples elementwise_loss(Draw& d, Stack rest, bool probabilities, bool weighted) {
+  Samples result;
+  for (int64_t reduction : {0, 1, 2})
+    for (bool weight : {false, true}) {
+      if (weight && !weighted) continue;
+      Stack args{probabilities ? d.uniform({5, 9}, 0, 1) : d.normal({5, 9}),
+                 probabilities ? d.uniform({5, 9}, 0, 1) : d.normal({5, 9})};
+      if (weighted) args.push_back(weight ? at::IValue(d.uniform({9}, 0, 2)) : kAbsent);
+      args.emplace_back(reduction);
+      args.insert(args.end(), rest.begin(), rest.end());
+      result.push_back(args);
+    }
+  return result;
+}
+
+// The forward's samples with the gradient that belongs to the reduction in front.
+Samples with_gradient(Draw& d, Samples forward, size_t reduction_at) {
+  for (Stack& args : forward) {
+    const bool whole = args[reduction_at].toInt() == 0;
+    args.insert(args.begin(), whole ? d.normal(args[0].toTensor().sizes().vec()) : d.normal({}));
+  }
+  return forward;
+}
+
+Samples nll(Draw& d, Ints input, Ints target, bool backward) {
+  Samples result;
+  const int64_t classes = input.size() == 1 ? input[0] : input[1];
+  for (int64_t reduction : {0, 1, 2})
+    for (bool weighted : {false, true})
+      for (int64_t ignore : {-100, 2}) {
+        const Tensor t = d.integers(target, 0, classes);
+        if (t.numel() > 2) t.view({-1})[1] = ignore;
+        Stack args{d.uniform(input, -5, 0), t,
+                   weighted ? at::IValue(d.uniform({classes}, 0.5, 2)) : kAbsent, reduction,
+                   ignore};
+        if (backward) {
+          args.insert(args.begin(), d.normal(reduction == 0 ? target : Ints{}));
+          args.push_back(d.uniform({}, 3, 4));
+        }
+        result.push_back(args);
+      }
+  return result;
+}
+
+Samples layer_norm(Draw& d) {
+  Samples result;
+  for (const auto& [sizes, inner] : std::vector<std::pair<Ints, Ints>>{
+           {{6, 64}, {64}}, {{2, 3, 4, 5}, {4, 5}}, {{7}, {7}}, {{3, 5, 256}, {256}}})
+    for (double mean : {0.0, 3.0})
+      for (bool affine : {true, false})
+        result.push_back({d.normal(sizes, 1, mean), inner,
+                          affine ? at::IValue(d.normal(inner)) : kAbsent,
+                          affine ? at::IValue(d.normal(inner)) : kAbsent, 1e-5});
+  result.push_back({d.normal({8, 6}).t(), Ints{8}, d.normal({8}), d.normal({8}), 1e-5});
+  return result;
+}
+
+Samples layer_norm_backward(Draw& d) {
+  Samples result;
+  for (const Stack& args : layer_norm(d)) {
+    const Tensor x = args[0].toTensor();
+    const int64_t axis = x.dim() - static_cast<int64_t>(args[1].toIntVector().size());
+    Ints inner, kept = x.sizes().vec();
+    for (int64_t i = axis; i < x.dim(); ++i) inner.push_back(i), kept[i] = 1;
+    const Tensor mean = x.mean(inner, true);
+    const Tensor rstd = x.to(at::kDouble).var(inner, /*unbiased=*/false, true).add(1e-5).rsqrt();
+    const bool affine = !args[2].isNone();
+    for (auto mask :
+         {kAll, std::array<bool, 3>{true, false, false}, std::array<bool, 3>{false, true, true}}) {
+      if (!affine && (mask[1] || mask[2])) continue;
+      result.push_back({d.normal(x.sizes().vec()), x, args[1], mean, rstd.to(mean.scalar_type()),
+                        args[2], args[3], mask});
+    }
+  }
+  return result;
+}
+
+std::vector<Tensor> images(Draw& d) {
+  return {d.normal({4, 3, 5, 6}), d.normal({4, 3, 5, 6}).contiguous(at::MemoryFormat::ChannelsLast),
+          d.normal({16, 3}), d.normal({4, 3, 7}, 1, 5)};
+}
+
+// `statistics`: whether running mean and variance stand among the arguments; `training`: both, or
+// no such argument.
+Samples batch_norm(Draw& d, bool statistics, bool says_training, std::vector<bool> trainings) {
+  Samples result;
+  for (const Tensor& x : images(d))
+    for (bool training : trainings)
+      for (bool affine : {true, false}) {
+        const Ints c{x.size(1)};
+        Stack args{x, affine ? at::IValue(d.normal(c)) : kAbsent,
+                   affine ? at::IValue(d.normal(c)) : kAbsent};
+        if (statistics) args.insert(args.end(), {d.normal(c), d.uniform(c, 0.5, 2)});
+        if (says_training) args.emplace_back(training);
+        args.insert(args.end(), {0.1, 1e-5});
+        result.push_back(args);
+      }
+  return result;
+}
+
+Samples batch_norm_backward(Draw& d) {
+  Samples result;
+  for (const Tensor& x : images(d))
+    for (bool training : {true, false})
+      for (bool affine : {true, false}) {
+        const Ints c{x.size(1)};
+        const Tensor rows = x.transpose(0, 1).flatten(1);
+        result.push_back({d.normal(x.sizes().vec()).contiguous(x.suggest_memory_format()), x,
+                          affine ? at::IValue(d.normal(c)) : kAbsent, d.normal(c),
+                          d.uniform(c, 0.5, 2), rows.mean(1), rows.var(1, false).add(1e-5).rsqrt(),
+                          training, 1e-5, affine ? kAll : std::array<bool, 3>{true, false, false}});
+      }
+  return result;
+}
+
+Samples group_norm(Draw& d, bool backward) {
+  Samples result;
+  std::vector<Tensor> inputs{d.normal({2, 6, 4, 5}), d.normal({2, 6, 7}),
+                             d.normal({2, 6, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast)};
+  for (const Tensor& x : inputs)
+    for (bool affine : {true, false}) {
+      const int64_t n = 2, c = 6, group = 3, hxw = x.numel() / (n * c);
+      const at::IValue weight = affine ? at::IValue(d.normal({c})) : kAbsent;
+      if (!backward) {
+        result.push_back(
+            {x, weight, affine ? at::IValue(d.normal({c})) : kAbsent, n, c, hxw, group, 1e-5});
+        continue;
+      }
+      const Tensor rows = x.contiguous().view({n, group, -1});
+      result.push_back({d.normal(x.sizes().vec()).contiguous(x.suggest_memory_format()), x,
+                        rows.mean(2), rows.var(2, false).add(1e-5).rsqrt(), weight, n, c, hxw,
+                        group, affine ? kAll : std::array<bool, 3>{true, false, false}});
+    }
+  return result;
+}
+
+Samples softmax(Draw& d) {
+  return {{d.normal({5, 33}, 3), int64_t{-1}, false},
+          {d.normal({5, 33}, 3), int64_t{0}, false},
+          {d.normal({2, 3, 7}).transpose(0, 2), int64_t{1}, false},
+          {d.normal({4, 6}, 1, 1000), int64_t{1}, false},
+          {d.normal({}), int64_t{0}, false},
+          {d.normal({0, 3}), int64_t{1}, false},
+          {d.normal({3, 0}), int64_t{1}, false}};
+}
+
+Samples softmax_backward(Draw& d, bool log) {
+  Samples result;
+  for (const Stack& args : softmax(d)) {
+    const Tensor x = args[0].toTensor();
+    const int64_t dim = args[1].toInt();
+    result.push_back({d.normal(x.sizes().vec()), log ? x.log_softmax(dim) : x.softmax(dim), dim,
+                      static_cast<int64_t>(d.type())});
+  }
+  return result;
+}
+
+// Arguments `dims` and keepdim of a reduction, then the rest.
+Samples reduction(Draw& d, std::vector<Stack> middle_and_rest(Stack dims_then_keepdim)) {
+  Samples result;
+  for (const Tensor& x :
+       {d.normal({5, 33}), d.normal({2, 3, 7}).transpose(0, 2), d.normal({4, 6}, 1, 50)})
+    for (bool keepdim : {false, true})
+      for (const at::IValue& dims :
+           {at::IValue(Ints{1}), at::IValue(Ints{0, -1}), at::IValue(Ints{})})
+        for (Stack rest : middle_and_rest({dims, keepdim})) {
+          rest.insert(rest.begin(), x);
+          result.push_back(rest);
+        }
+  return result;
+}
+
+Samples corrected(Draw& d) {
+  return reduction(d, [](Stack a) -> std::vector<Stack> {
+    return {{a[0], Scalar(1), a[1]}, {a[0], kAbsent, a[1]}, {a[0], Scalar(0), a[1]}};
+  });
+}
+
+Samples products(Tensor self, Tensor a, Tensor b) {
+  return {{self, a, b, Scalar(1), Scalar(1)},
+          {self, a, b, Scalar(0.5), Scalar(2)},
+          {self, a, b, Scalar(0), Scalar(1)}};
+}
+
+// dtype, layout, device, pin_memory
+Samples factories(Stack before, Stack after = {}) {
+  Samples result;
+  for (const at::IValue& dtype : {kAbsent, at::IValue(static_cast<int64_t>(at::kLong))}) {
+    Stack args = before;
+    args.insert(args.end(), {dtype, kAbsent, at::IValue(at::Device(at::kCPU)), kAbsent});
+    args.insert(args.end(), after.begin(), after.end());
+    result.push_back(args);
+  }
+  return result;
+}
+
+Samples like(Draw& d, Stack rest) {
+  Samples result;
+  for (const Tensor& x : plain(d)) {
+    Stack before{x};
+    before.insert(before.end(), rest.begin(), rest.end());
+    result = std::move(result) + factories(before, {kAbsent});
+  }
+  return result;
+}
+
+Samples ternary(Draw& d, at::IValue last) {
+  Samples result;
+  for (const auto& [x, y] : pairs(d)) {
+    Stack args{x, y, d.uniform(x.sizes().vec(), 0.5, 2)};
+    if (!last.isNone()) args.push_back(last);
+    result.push_back(args);
+  }
+  return result;
+}
+
+Samples masked(Draw& d, at::IValue value) {
+  return {{d.normal({4, 5}), d.bools({4, 5}), value}, {d.normal({4, 5}), d.bools({5}), value}};
+}
+
+Samples elu_backward(Draw& d) {
+  Samples result;
+  for (const Stack& s : binary(d, {}))
+    result.push_back({s[0], Scalar(1.5), Scalar(2), Scalar(0.5), false, s[1]});
+  result.push_back(
+      {d.normal({6, 7}), Scalar(1), Scalar(1), Scalar(1), true, d.uniform({6, 7}, -0.9, 3)});
+  return result;
+}
+
+// clang-format off
+const std::map<std::string_view, SamplesOf> kSamples = {
+    // activation
+    {"aten::gelu", [](Draw& d) { return unary(d, {"none"}) + unary(d, {"tanh"}); }},
+    {"aten::gelu_backward", [](Draw& d) { return binary(d, {"none"}) + binary(d, {"tanh"}); }},
+    {"aten::silu", [](Draw& d) { return unary(d, {}); }},
+    {"aten::silu_backward", [](Draw& d) { return binary(d, {}); }},
+    {"aten::sigmoid_backward", [](Draw& d) { return binary(d, {}); }},
+    {"aten::tanh_backward", [](Draw& d) { return binary(d, {}); }},
+    {"aten::threshold", [](Draw& d) { return unary(d, {Scalar(0.5), Scalar(20)}); }},
+    {"aten::threshold_backward", [](Draw& d) { return binary(d, {Scalar(0)}) + binary(d, {Scalar(0.5)}); }},
+    {"aten::hardtanh", [](Draw& d) { return unary(d, {Scalar(-1), Scalar(1)}) + unary(d, {Scalar(0), Scalar(6)}); }},
+    {"aten::hardtanh_backward", [](Draw& d) { return binary(d, {Scalar(-1), Scalar(1)}); }},
+    {"aten::elu", [](Draw& d) { return unary(d, {Scalar(1), Scalar(1), Scalar(1)}) + unary(d, {Scalar(1.5), Scalar(2), Scalar(0.5)}); }},
+    {"aten::elu_backward", elu_backward},
+    {"aten::leaky_relu", [](Draw& d) { return unary(d, {Scalar(0.01)}); }},
+    {"aten::leaky_relu_backward", [](Draw& d) { return binary(d, {Scalar(0.01), false}); }},
+    {"aten::_prelu_kernel", [](Draw& d) { return Samples{{d.normal({4, 3, 5}), d.normal({1, 3, 1})}}; }},
+    {"aten::_prelu_kernel_backward", [](Draw& d) { return Samples{{d.normal({4, 3, 5}), d.normal({4, 3, 5}), d.normal({1, 3, 1})}}; }},
+    {"aten::softplus", [](Draw& d) { return unary(d, {Scalar(1), Scalar(20)}) + unary(d, {Scalar(2), Scalar(3)}); }},
+    {"aten::softplus_backward", [](Draw& d) { return binary(d, {Scalar(1), Scalar(20)}) + binary(d, {Scalar(2), Scalar(3)}); }},
+    {"aten::mish", [](Draw& d) { return unary(d, {}); }},
+    {"aten::mish_backward", [](Draw& d) { return binary(d, {}); }},
+    {"aten::hardsigmoid", [](Draw& d) { return unary(d, {}); }},
+    {"aten::hardsigmoid_backward", [](Draw& d) { return binary(d, {}); }},
+    {"aten::hardswish", [](Draw& d) { return unary(d, {}); }},
+    {"aten::hardswish_backward", [](Draw& d) { return binary(d, {}); }},
+    {"aten::log_sigmoid_forward", [](Draw& d) { return Samples{{d.normal({6, 33}, 3)}, {d.of({-100, -20, 0, 20, 100})}}; }},
+    {"aten::log_sigmoid_backward", [](Draw& d) {
+       const Tensor x = d.normal({6, 33}, 3);
+       return Samples{{d.normal({6, 33}), x, x.abs().neg().exp()}}; }},
+    {"aten::hardshrink", [](Draw& d) { return unary(d, {Scalar(0.5)}); }},
+    {"aten::hardshrink_backward", [](Draw& d) { return binary(d, {Scalar(0.5)}); }},
+    {"aten::softshrink", [](Draw& d) { return unary(d, {Scalar(0.5)}); }},
+    {"aten::softshrink_backward", [](Draw& d) { return binary(d, {Scalar(0.5)}); }},
+    {"aten::glu", [](Draw& d) { return Samples{{d.normal({4, 6}), int64_t{-1}}, {d.normal({4, 6}), int64_t{0}}}; }},
+    {"aten::glu_backward", [](Draw& d) { return Samples{{d.normal({4, 3}), d.normal({4, 6}), int64_t{-1}}, {d.normal({2, 6}), d.normal({4, 6}), int64_t{0}}}; }},
+    // dropout
+    {"aten::native_dropout", [](Draw& d) { return unary(d, {0.25, true}) + unary(d, {0.25, false}) + unary(d, {1.0, true}); }},
+    {"aten::native_dropout_backward", [](Draw& d) { return Samples{{d.normal({4, 5}), d.bools({4, 5}), 1.25}}; }},
+    {"aten::bernoulli.p", [](Draw& d) { return unary(d, {0.25, kAbsent}); }},
+    // factory
+    {"aten::zeros", [](Draw&) { return factories({Ints{2, 3}}); }},
+    {"aten::ones", [](Draw&) { return factories({Ints{2, 3}}); }},
+    {"aten::new_zeros", [](Draw& d) { return factories({d.normal({2}), Ints{2, 3}}); }},
+    {"aten::new_ones", [](Draw& d) { return factories({d.normal({2}), Ints{2, 3}}); }},
+    {"aten::new_full", [](Draw& d) { return factories({d.normal({2}), Ints{2, 3}, Scalar(7)}); }},
+    {"aten::zeros_like", [](Draw& d) { return like(d, {}); }},
+    {"aten::ones_like", [](Draw& d) { return like(d, {}); }},
+    {"aten::full_like", [](Draw& d) { return like(d, {Scalar(7)}); }},
+    {"aten::fill.Scalar", [](Draw& d) { return unary(d, {Scalar(7)}); }},
+    {"aten::zero", [](Draw& d) { return unary(d, {}); }},
+    // loss
+    {"aten::mse_loss", [](Draw& d) { return elementwise_loss(d, {}, false, false); }},
+    {"aten::mse_loss_backward", [](Draw& d) { return with_gradient(d, elementwise_loss(d, {}, false, false), 2); }},
+    {"aten::smooth_l1_loss", [](Draw& d) { return elementwise_loss(d, {1.0}, false, false) + elementwise_loss(d, {0.25}, false, false); }},
+    {"aten::smooth_l1_loss_backward", [](Draw& d) { return with_gradient(d, elementwise_loss(d, {0.25}, false, false), 2); }},
+    {"aten::huber_loss", [](Draw& d) { return elementwise_loss(d, {0.75}, false, false); }},
+    {"aten::huber_loss_backward", [](Draw& d) { return with_gradient(d, elementwise_loss(d, {0.75}, false, false), 2); }},
+    {"aten::binary_cross_entropy", [](Draw& d) { return elementwise_loss(d, {}, true, true); }},
+    {"aten::binary_cross_entropy_backward", [](Draw& d) { return with_gradient(d, elementwise_loss(d, {}, true, true), 3); }},
+    {"aten::binary_cross_entropy_with_logits", [](Draw& d) {
+       Samples result;
+       for (int64_t reduction : {0, 1, 2})
+         for (bool weighted : {false, true})
+           result.push_back({d.normal({5, 9}, 30), d.uniform({5, 9}, 0, 1),
+                             weighted ? at::IValue(d.uniform({9}, 0, 2)) : kAbsent,
+                             weighted ? at::IValue(d.uniform({9}, 0, 2)) : kAbsent, reduction});
+       return result; }},
+    {"aten::nll_loss_forward", [](Draw& d) { return nll(d, {9, 5}, {9}, false) + nll(d, {5}, {}, false); }},
+    {"aten::nll_loss_backward", [](Draw& d) { return nll(d, {9, 5}, {9}, true) + nll(d, {5}, {}, true); }},
+    {"aten::nll_loss2d_forward", [](Draw& d) { return nll(d, {2, 5, 3, 4}, {2, 3, 4}, false); }},
+    {"aten::nll_loss2d_backward", [](Draw& d) { return nll(d, {2, 5, 3, 4}, {2, 3, 4}, true); }},
+    // matmul
+    {"aten::addmm", [](Draw& d) { return products(d.normal({7}), d.normal({5, 33}), d.normal({33, 7})) + products(d.normal({5, 7}), d.normal({5, 3}), d.normal({7, 3}).t()); }},
+    {"aten::addmv", [](Draw& d) { return products(d.normal({5}), d.normal({5, 33}), d.normal({33})); }},
+    {"aten::baddbmm", [](Draw& d) { return products(d.normal({2, 5, 7}), d.normal({2, 5, 33}), d.normal({2, 33, 7})) + products(d.normal({7}), d.normal({2, 5, 3}), d.normal({2, 3, 7})); }},
+    // norm
+    {"aten::native_layer_norm", layer_norm},
+    {"aten::native_layer_norm_backward", layer_norm_backward},
+    {"aten::_native_batch_norm_legit_functional", [](Draw& d) { return batch_norm(d, true, true, {true, false}); }},
+    {"aten::_native_batch_norm_legit.no_stats", [](Draw& d) { return batch_norm(d, false, true, {true}); }},
+    {"aten::_native_batch_norm_legit_no_training", [](Draw& d) { return batch_norm(d, true, false, {false}); }},
+    {"aten::native_batch_norm", [](Draw& d) { return batch_norm(d, true, true, {true, false}); }},
+    {"aten::native_batch_norm_backward", batch_norm_backward},
+    {"aten::native_group_norm", [](Draw& d) { return group_norm(d, false); }},
+    {"aten::native_group_norm_backward", [](Draw& d) { return group_norm(d, true); }},
+    // pointwise
+    {"aten::addcmul", [](Draw& d) { return ternary(d, Scalar(1)) + ternary(d, Scalar(0.3)); }},
+    {"aten::addcdiv", [](Draw& d) { return ternary(d, Scalar(1)) + ternary(d, Scalar(0.3)); }},
+    {"aten::lerp.Scalar", [](Draw& d) { return binary(d, {Scalar(0.3)}) + binary(d, {Scalar(0.7)}) + binary(d, {Scalar(1)}); }},
+    {"aten::lerp.Tensor", [](Draw& d) { return ternary(d, kAbsent); }},
+    {"aten::rsub.Tensor", [](Draw& d) { return binary(d, {Scalar(1)}) + binary(d, {Scalar(2)}); }},
+    {"aten::rsub.Scalar", [](Draw& d) { return unary(d, {Scalar(1), Scalar(1)}) + unary(d, {Scalar(1.5), Scalar(2)}); }},
+    {"aten::clamp", [](Draw& d) {
+       return unary(d, {Scalar(-0.5), Scalar(1)}) + unary(d, {kAbsent, Scalar(1)}) + unary(d, {Scalar(2), Scalar(1)}) +
+              Samples{{d.integers({4, 5}, -3, 3), Scalar(-0.5), Scalar(1)}, {d.integers({4, 5}, -3, 3), Scalar(-1), kAbsent}}; }},
+    {"aten::clamp.Tensor", [](Draw& d) { return Samples{{d.normal({4, 5}), d.normal({5}), d.normal({4, 5})}, {d.normal({4, 5}), kAbsent, d.normal({4, 1})}}; }},
+    {"aten::clamp_min", [](Draw& d) { return unary(d, {Scalar(0)}); }},
+    {"aten::clamp_min.Tensor", [](Draw& d) { return binary(d, {}); }},
+    {"aten::clamp_max", [](Draw& d) { return unary(d, {Scalar(0)}); }},
+    {"aten::clamp_max.Tensor", [](Draw& d) { return binary(d, {}); }},
+    {"aten::masked_fill.Scalar", [](Draw& d) { return masked(d, Scalar(-1.5)); }},
+    {"aten::masked_fill.Tensor", [](Draw& d) { return masked(d, d.normal({})); }},
+    {"aten::where.Scalar", [](Draw& d) { return Samples{{d.bools({4, 5}), Scalar(1.5), Scalar(2)}, {d.bools({4, 5}), Scalar(1), Scalar(2)}, {d.bools({4}), Scalar(true), Scalar(false)}}; }},
+    {"aten::where.ScalarSelf", [](Draw& d) { return Samples{{d.bools({4, 5}), Scalar(1.5), d.normal({5})}, {d.bools({4, 5}), Scalar(1.5), d.integers({5}, 0, 9)}}; }},
+    {"aten::where.ScalarOther", [](Draw& d) { return Samples{{d.bools({4, 5}), d.normal({5}), Scalar(1.5)}, {d.bools({4, 5}), d.integers({5}, 0, 9), Scalar(1.5)}}; }},
+    {"aten::nan_to_num", [](Draw& d) { return unary(d, {kAbsent, kAbsent, kAbsent}) + unary(d, {1.0, 2.0, 3.0}); }},
+    {"aten::xlogy.Tensor", [](Draw& d) { return binary(d, {}) + Samples{{d.of({0, 0, 0, 1, 2}), d.of({0, std::nan(""), -1, 0, 3})}}; }},
+    {"aten::logaddexp", [](Draw& d) { return binary(d, {}); }},
+    // reduce
+    {"aten::mean", [](Draw& d) { return Samples{{d.normal({5, 33}), kAbsent}, {d.integers({5, 3}, 0, 9), static_cast<int64_t>(d.type())}, {d.normal({}), kAbsent}}; }},
+    {"aten::mean.dim", [](Draw& d) { return reduction(d, [](Stack a) -> std::vector<Stack> { return {{a[0], a[1], kAbsent}}; }); }},
+    {"aten::var.correction", corrected},
+    {"aten::std.correction", corrected},
+    {"aten::var_mean.correction", corrected},
+    {"aten::std_mean.correction", corrected},
+    {"aten::linalg_vector_norm", [](Draw& d) {
+       return reduction(d, [](Stack a) -> std::vector<Stack> {
+         std::vector<Stack> result;
+         for (double p : {0.0, 1.0, 2.0, 3.0, HUGE_VAL, -HUGE_VAL}) result.push_back({Scalar(p), a[0], a[1], kAbsent});
+         return result; }); }},
+    {"aten::logsumexp", [](Draw& d) { return reduction(d, [](Stack a) -> std::vector<Stack> { return a[0].toIntVector().empty() ? std::vector<Stack>{} : std::vector<Stack>{{a[0], a[1]}}; }) + Samples{{d.of({-HUGE_VAL, -HUGE_VAL}), Ints{0}, false}, {d.of({HUGE_VAL, 1}), Ints{0}, false}}; }},
+    // softmax
+    {"aten::_softmax", softmax},
+    {"aten::_log_softmax", softmax},
+    {"aten::_softmax_backward_data", [](Draw& d) { return softmax_backward(d, false); }},
+    {"aten::_log_softmax_backward_data", [](Draw& d) { return softmax_backward(d, true); }},
+};
+// clang-format on
+
+}  // namespace
+
+std::vector<Stack> samples(std::string_view op, Draw draw) {
+  const auto it = kSamples.find(op);
+  if (it == kSamples.end()) return {};
+  return it->second(draw);
+}
+
+}  // namespace aten_bridge
