@@ -1,5 +1,6 @@
 // Text from parts: absl::StrCat, for std::string_view too.
 //   str_cat("line ", 3, ": ", std::string_view("expected a name"))
+//   join(sizes, [](const SymExpr& e) { return e.str(); })           // "8, 4"
 //
 // Distributions build Abseil with a string_view class of its own, which std::string_view does not
 // convert to.
@@ -34,6 +35,18 @@ std::string str_cat(const Parts&... parts) {
 template <class... Parts>
 void str_append(std::string* text, const Parts&... parts) {
   absl::StrAppend(text, internal::part(parts)...);
+}
+
+// The items' texts with ", " between.
+template <class Items, class Print>
+std::string join(const Items& items, Print print) {
+  std::string text;
+  bool first = true;
+  for (const auto& item : items) {
+    str_append(&text, first ? "" : ", ", print(item));
+    first = false;
+  }
+  return text;
 }
 
 }  // namespace aten_bridge

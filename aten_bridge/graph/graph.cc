@@ -40,15 +40,6 @@ const TensorType& Value::type() const {
   return *type;
 }
 
-ArgumentValue map_tensors(const ArgumentValue& argument, const std::function<Value(Value)>& map) {
-  if (const auto* tensor = std::get_if<Value>(&argument)) return map(*tensor);
-  ArgumentValue mapped = argument;
-  if (auto* list = std::get_if<std::vector<std::optional<Value>>>(&mapped))
-    for (std::optional<Value>& tensor : *list)
-      if (tensor) tensor = map(*tensor);
-  return mapped;
-}
-
 std::vector<Value> Node::inputs() const {
   std::vector<Value> all;
   for (const Argument& a : args) {

@@ -25,6 +25,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -65,6 +66,27 @@ using ArgumentOf =
                  double, std::vector<double>, bool, std::vector<bool>, std::complex<double>,
                  std::string, DType, Device>;
 
+// The same argument over what `map` makes of each tensor, in order.
+template <class From, class Map>
+auto map_tensors(const ArgumentOf<From>& argument, Map map) {
+  using To = std::decay_t<std::invoke_result_t<Map&, const From&>>;
+  return std::visit(
+      [&](const auto& v) -> ArgumentOf<To> {
+        using V = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<V, From>) {
+          return map(v);
+        } else if constexpr (std::is_same_v<V, std::vector<std::optional<From>>>) {
+          std::vector<std::optional<To>> list;
+          for (const std::optional<From>& t : v)
+            list.push_back(t ? std::optional<To>(map(*t)) : std::nullopt);
+          return list;
+        } else {
+          return v;
+        }
+      },
+      argument);
+}
+
 class Node;
 
 // One output of a node, or a graph input (whose node is of the input kind). A handle; copy freely.
@@ -80,9 +102,6 @@ struct Value {
 };
 
 using ArgumentValue = ArgumentOf<Value>;
-
-// The same argument over other tensors: `map` is called for each, in order.
-ArgumentValue map_tensors(const ArgumentValue& argument, const std::function<Value(Value)>& map);
 
 struct Argument {
   std::string name;  // as in the schema

@@ -32,6 +32,8 @@
 
 namespace aten_bridge {
 
+inline constexpr std::string_view kGraphTextVersion = "1";
+
 std::string print(const Graph& graph);
 std::string print(const TensorType& type);
 // Errors name the line and what was expected.

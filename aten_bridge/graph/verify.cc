@@ -5,7 +5,6 @@
 #include "absl/strings/ascii.h"
 
 #include "aten_bridge/base/str_cat.h"
-#include "aten_bridge/graph/names.h"
 #include "aten_bridge/graph/text.h"
 
 namespace aten_bridge {
@@ -14,6 +13,25 @@ namespace {
 template <class... Parts>
 absl::Status broken(const Parts&... parts) {
   return absl::InvalidArgumentError(str_cat(parts...));
+}
+
+bool is_word_part(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && !absl::ascii_isdigit(text[0]) && text[0] != '.' &&
+         std::all_of(text.begin(), text.end(), is_word_part);
+}
+
+// A word with a meaning of its own in the graph's text, a symbol as in expr.h among them.
+bool is_reserved(std::string_view word) {
+  constexpr std::string_view kWords[] = {"none",   "true",    "false",     "inf", "nan",
+                                         "return", "complex", "floor_div", "mod", "min",
+                                         "max",    "tensor",  "double",    "bool"};
+  const bool symbol = word.size() > 1 && std::string_view("sit").find(word[0]) != word.npos &&
+                      word.find_first_not_of("0123456789", 1) == word.npos;
+  return symbol || std::count(std::begin(kWords), std::end(kWords), word) > 0 || parse_dtype(word);
 }
 
 // "aten::add.Tensor"
@@ -99,24 +117,6 @@ class Verifier {
 };
 
 }  // namespace
-
-bool is_word_character(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-}
-
-bool is_word(std::string_view text) {
-  return !text.empty() && !absl::ascii_isdigit(text[0]) && text[0] != '.' &&
-         std::all_of(text.begin(), text.end(), is_word_character);
-}
-
-bool is_reserved(std::string_view word) {
-  constexpr std::string_view kWords[] = {"none",   "true",    "false",     "inf", "nan",
-                                         "return", "complex", "floor_div", "mod", "min",
-                                         "max",    "tensor",  "double",    "bool"};
-  const bool symbol = word.size() > 1 && std::string_view("sit").find(word[0]) != word.npos &&
-                      word.find_first_not_of("0123456789", 1) == word.npos;
-  return symbol || std::count(std::begin(kWords), std::end(kWords), word) > 0 || parse_dtype(word);
-}
 
 absl::Status verify(const Graph& graph) { return Verifier(graph).run(); }
 

@@ -8,10 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "aten_bridge/graph/argument_text.h"
 #include "inductor/ir/loop.h"
-#include "inductor/ir/scanner.h"
 
 namespace inductor {
+
+using aten_bridge::parse_type;
+using aten_bridge::Scanner;
+using aten_bridge::SyntaxError;
 
 struct NamedBuffer {
   std::string_view name;
@@ -28,7 +32,6 @@ std::string print(const std::optional<TensorRef>& ref, const BufferNames& names)
 std::string print(const ExternCall& call, const BufferNames& names);
 
 // Read what print() writes; errors are thrown as SyntaxError (scanner.h).
-TensorType parse_type(Scanner& in);
 std::optional<TensorRef> parse_ref(Scanner& in, const BufferLookup& lookup,
                                    const BufferNames& names);
 ExternCall parse_call(Scanner& in, const BufferLookup& lookup, const BufferNames& names);

@@ -50,10 +50,10 @@ TEST(Graph, MapsTensorsAndNothingElse) {
   Graph g;
   Value x = g.add_input("x", {}), y = g.add_input("y", {});
   const auto to_y = [&](Value) { return y; };
-  EXPECT_EQ(map_tensors(x, to_y), ArgumentValue(y));
-  EXPECT_EQ(map_tensors(std::vector<std::optional<Value>>{x, std::nullopt}, to_y),
-            ArgumentValue(std::vector<std::optional<Value>>{y, std::nullopt}));
-  EXPECT_EQ(map_tensors(SymExpr(3), to_y), ArgumentValue(SymExpr(3)));
+  const std::vector<std::optional<Value>> list = {x, std::nullopt}, of_y = {y, std::nullopt};
+  EXPECT_EQ(map_tensors(ArgumentValue(x), to_y), ArgumentValue(y));
+  EXPECT_EQ(map_tensors(ArgumentValue(list), to_y), ArgumentValue(of_y));
+  EXPECT_EQ(map_tensors(ArgumentValue(SymExpr(3)), to_y), ArgumentValue(SymExpr(3)));
 }
 
 TEST(TensorType, RowMajorStrides) {

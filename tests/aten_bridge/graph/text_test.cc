@@ -171,19 +171,21 @@ struct Bad {
 
 TEST(GraphText, ErrorsNameTheLineAndWhatWasExpected) {
   const Bad samples[] = {
-      {"", "line 1: expected \"graph\" at the end"},
-      {"graph 2 f() {", "line 1: expected version 1, found \"2 f() {\""},
-      {"graph 1 f(x: q7[2]) {", "line 1: expected a type such as f32[8, 4], found \"q7[2]) {\""},
+      {"", "line 1: expected 'graph', found the end"},
+      {"graph 2 f() {", "line 1: expected version 1, found '2 f() {'"},
+      {"graph 1 f(x: q7[2]) {", "line 1: expected a type such as f32[8, 4], found 'q7[2]) {'"},
+      {"graph 1 f(x: f32[2]{}) {", "line 1: sizes and strides differ in number"},
       {"graph 1 f() {\n  %0: f32[] = aten::neg(%7)\n", "line 2: %7 is not defined before its use"},
       {"graph 1 f() {\n  %0: f32[] = a::b()\n  %0: f32[] = a::b()\n",
        "line 3: %0 is defined twice"},
       {"graph 1 f() {\n  a::b(c=[1, 2.0])\n", "line 2: a list's items must all be"},
-      {"graph 1 f() {\n  a::b(c=\"x)\n", "line 2: a string without its closing quote"},
-      {"graph 1 f() {\n  a::b(c=foo)\n", "line 2: expected a value, found \"foo)\""},
-      {"graph 1 f() {\n  a::b(1 2)\n", "line 2: expected ')' after the arguments"},
-      {"graph 1 f() {\n  return\n", "line 3: expected a tensor at the end"},
-      {"graph 1 f() {\n  a::b(c=[[1]])\n", "line 2: a list holds no lists"},
-      {"graph 1 f() {\n  return\n}\nx", "line 4: expected nothing after the graph, found \"x\""},
+      {"graph 1 f() {\n  a::b(c=1.0.0)\n", "line 2: 1.0.0 is no double"},
+      {"graph 1 f() {\n  a::b(c=\"x)\n", "line 2: expected a quoted string"},
+      {"graph 1 f() {\n  a::b(c=foo)\n", "line 2: expected an integer expression, found 'foo)'"},
+      {"graph 1 f() {\n  a::b(1 2)\n", "line 2: expected ')', found '2)'"},
+      {"graph 1 f() {\n  return\n", "line 3: expected a tensor or none, found the end"},
+      {"graph 1 f() {\n  a::b(c=[[1]])\n", "line 2: expected an integer expression, found '[1]])'"},
+      {"graph 1 f() {\n  return\n}\nx", "line 4: expected the end, found 'x'"},
   };
   for (const Bad& bad : samples) {
     const absl::StatusOr<Graph> graph = parse_graph(bad.text);
