@@ -7,6 +7,7 @@
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/joint_analysis.h"
 #include "aten_bridge/graph/min_cut.h"
 #include "aten_bridge/graph/text.h"
 
@@ -14,141 +15,6 @@ namespace aten_bridge {
 namespace {
 
 using Outputs = std::vector<std::optional<Value>>;
-
-// Where a node of the joint graph can run. `kEither` becomes the cut's choice.
-enum class Place : uint8_t {
-  kNowhere,   // dead
-  kForward,   // a result or the generator's order needs it there; it may run again in backward
-  kEither,    // only backward needs it, but it uses no tangent
-  kBackward,  // uses a tangent, or draws random numbers after the forward ended
-};
-
-// What the joint graph says about its nodes; inputs included.
-class Analysis {
- public:
-  Analysis(const Joint& joint, const RecomputeOf& recompute) : joint_(joint) {
-    const Graph& g = joint.graph;
-    TD_CHECK(g.inputs().size() == static_cast<size_t>(joint.primals + joint.tangents),
-             "a joint graph's inputs are the primals and the tangents");
-    TD_CHECK(g.outputs().size() == static_cast<size_t>(joint.results + joint.primals),
-             "a joint graph's outputs are the results and one gradient a primal");
-    for (int i = 0; i < static_cast<int>(g.inputs().size()); ++i) {
-      const Node* input = g.inputs()[i].node;
-      cost_[input] = Recompute::kForbidden;
-      place_[input] = i < joint.primals ? Place::kForward : Place::kBackward;
-    }
-    for (const auto& node : g.nodes()) cost_[node.get()] = recompute(*node);
-    find_places();
-    for (const auto& node : g.nodes())
-      if (place(node.get()) != Place::kNowhere)
-        for (Value v : node->inputs()) users_[v].push_back(node.get());
-    find_stored();
-  }
-
-  Recompute cost(const Node* node) const { return cost_.at(node); }
-  Place place(const Node* node) const { return place_.at(node); }
-  Outputs results() const {
-    const Outputs& all = joint_.graph.outputs();
-    return {all.begin(), all.begin() + joint_.results};
-  }
-  Outputs gradients() const {
-    const Outputs& all = joint_.graph.outputs();
-    return {all.begin() + joint_.results, all.end()};
-  }
-
-  // Whether the caller holds the value's memory anyway: a primal, a result, what a result is a view
-  // of.
-  bool is_held(Value v) const { return held_.contains(v); }
-  // Whether forward writes the value to memory anyway.
-  bool is_stored_in_forward(Value v) const {
-    return is_held(v) || cost(v.node) != Recompute::kFusible ||
-           has_unfused_user(v, {Place::kForward});
-  }
-  // Whether backward must write the value to memory if it computes it.
-  bool is_stored_in_backward(Value v) const {
-    return returned_.contains(v) || has_unfused_user(v, {Place::kEither, Place::kBackward});
-  }
-
- private:
-  void find_places() {
-    const auto& nodes = joint_.graph.nodes();
-    bool forward_ended = false;
-    for (const auto& node : nodes) {
-      const bool uses_tangent = any_input(*node, Place::kBackward);
-      forward_ended |= uses_tangent;
-      const bool drawn_there = forward_ended && cost(node.get()) == Recompute::kForbidden;
-      place_[node.get()] = uses_tangent || drawn_there ? Place::kBackward : Place::kNowhere;
-    }
-
-    absl::flat_hash_set<const Node*> of_forward, of_backward;  // who needs it
-    for (const auto& v : results())
-      if (v) of_forward.insert(v->node);
-    for (const auto& v : gradients())
-      if (v) of_backward.insert(v->node);
-    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-      const Node* node = it->get();
-      Place& place = place_[node];
-      const bool draws = cost(node) == Recompute::kForbidden;
-      auto& needed = place == Place::kBackward ? of_backward : of_forward;
-      if (draws) needed.insert(node);
-      if (of_forward.contains(node)) {
-        TD_CHECK(place != Place::kBackward, "a forward result uses a tangent: ", node->op);
-        place = Place::kForward;
-      } else if (!of_backward.contains(node)) {
-        place = Place::kNowhere;
-      } else if (place == Place::kNowhere) {
-        place = Place::kEither;
-      }
-      for (Value v : node->inputs()) {
-        if (of_forward.contains(node)) of_forward.insert(v.node);
-        if (of_backward.contains(node)) of_backward.insert(v.node);
-      }
-    }
-  }
-
-  void find_stored() {
-    for (int i = 0; i < joint_.primals; ++i) held_.insert(joint_.graph.inputs()[i]);
-    for (const auto& v : results())
-      if (v) insert_with_bases(*v, held_);
-    for (const auto& v : gradients())
-      if (v) insert_with_bases(*v, returned_);
-  }
-
-  void insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const {
-    set.insert(v);
-    while (cost(v.node) == Recompute::kFree && !v.node->inputs().empty())
-      set.insert(v = v.node->inputs().front());
-  }
-
-  bool any_input(const Node& node, Place place) const {
-    const std::vector<Value> inputs = node.inputs();
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](Value v) { return this->place(v.node) == place; });
-  }
-
-  // Whether a node in one of the places reads the value, or a view of it, from memory: reductions
-  // and pointwise operators fuse what they read.
-  bool has_unfused_user(Value v, std::initializer_list<Place> places) const {
-    auto found = users_.find(v);
-    if (found == users_.end()) return false;
-    for (const Node* user : found->second) {
-      if (cost(user) == Recompute::kFree) {
-        for (size_t i = 0; i < user->outputs.size(); ++i)
-          if (has_unfused_user(user->output(static_cast<int>(i)), places)) return true;
-      } else if (cost(user) > Recompute::kReduction &&
-                 std::count(places.begin(), places.end(), place(user)) > 0) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  const Joint& joint_;
-  absl::flat_hash_map<const Node*, Recompute> cost_;
-  absl::flat_hash_map<const Node*, Place> place_;
-  absl::flat_hash_map<Value, std::vector<const Node*>> users_;
-  absl::flat_hash_set<Value> held_, returned_;
-};
 
 // ---- What it costs, in bytes written, read or kept
 // --------------------------------------------------
@@ -163,7 +29,7 @@ int64_t bytes(Value v) {
 
 // Keeping it until backward; what was fused away in forward must be written first. What is held
 // anyway costs only its reading, which decides among such values.
-int64_t cost_to_save(const Analysis& a, Value v) {
+int64_t cost_to_save(const JointAnalysis& a, Value v) {
   if (a.cost(v.node) == Recompute::kFree) return FlowNetwork::kInfinite;  // save what it views
   if (a.is_held(v)) return 1 + bytes(v) / 16;
   return a.is_stored_in_forward(v) ? bytes(v) : 2 * bytes(v);
@@ -171,7 +37,7 @@ int64_t cost_to_save(const Analysis& a, Value v) {
 
 // Running it again: arithmetic fused into a user costs an eighth of moving its result, so that no
 // long chain runs again for little; a result that no user fuses is written and read.
-int64_t cost_to_recompute(const Analysis& a, const Node& node) {
+int64_t cost_to_recompute(const JointAnalysis& a, const Node& node) {
   if (a.place(&node) == Place::kEither || a.cost(&node) == Recompute::kFree) return 0;
   if (a.cost(&node) != Recompute::kFusible) return FlowNetwork::kInfinite;
   int64_t sum = 1;
@@ -188,7 +54,7 @@ int64_t cost_to_recompute(const Analysis& a, const Node& node) {
 // Every node that may run in forward is a vertex (beyond the cut: it runs in backward), and so is
 // each of its outputs (beyond the cut: backward has it). Saved is what backward has without running
 // it.
-std::vector<Value> choose_saved(const Joint& joint, const Analysis& analysis) {
+std::vector<Value> choose_saved(const Joint& joint, const JointAnalysis& analysis) {
   constexpr int kSource = 0, kSink = 1;
   std::vector<const Node*> nodes;  // in order, inputs first
   for (Value v : joint.graph.inputs()) nodes.push_back(v.node);
@@ -269,7 +135,7 @@ class Extract {
 
 class Splitter {
  public:
-  Splitter(const Joint& joint, const Analysis& analysis, std::vector<Value> saved)
+  Splitter(const Joint& joint, const JointAnalysis& analysis, std::vector<Value> saved)
       : joint_(joint), analysis_(analysis), saved_(std::move(saved)) {
     for (const auto& node : joint.graph.nodes())
       order_[node.get()] = static_cast<int>(order_.size());
@@ -360,7 +226,7 @@ class Splitter {
   }
 
   const Joint& joint_;
-  const Analysis& analysis_;
+  const JointAnalysis& analysis_;
   const std::vector<Value> saved_;
   absl::flat_hash_map<const Node*, int> order_;
 };
@@ -368,7 +234,7 @@ class Splitter {
 }  // namespace
 
 Partition partition(const Joint& joint, const RecomputeOf& recompute) {
-  const Analysis analysis(joint, recompute);
+  const JointAnalysis analysis(joint, recompute);
   return Splitter(joint, analysis, choose_saved(joint, analysis)).split();
 }
 

@@ -1,0 +1,68 @@
+// What the partition asks about a joint graph: where each node can run, and which values lie in
+// memory whatever the partition decides.
+//   JointAnalysis a(joint, recompute);
+//   if (a.place(node) == Place::kBackward) ...
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "aten_bridge/graph/partition.h"
+
+namespace aten_bridge {
+
+// Where a node of the joint graph can run. `kEither` becomes the cut's choice.
+enum class Place : uint8_t {
+  kNowhere,   // dead
+  kForward,   // a result or the generator's order needs it there; it may run again in backward
+  kEither,    // only backward needs it, but it uses no tangent
+  kBackward,  // uses a tangent, or draws random numbers after the forward ended
+};
+
+// What the joint graph says about its nodes; inputs included.
+class JointAnalysis {
+ public:
+  JointAnalysis(const Joint& joint, const RecomputeOf& recompute);
+
+  Recompute cost(const Node* node) const { return cost_.at(node); }
+  Place place(const Node* node) const { return place_.at(node); }
+  std::vector<std::optional<Value>> results() const {
+    const std::vector<std::optional<Value>>& all = joint_.graph.outputs();
+    return {all.begin(), all.begin() + joint_.results};
+  }
+  std::vector<std::optional<Value>> gradients() const {
+    const std::vector<std::optional<Value>>& all = joint_.graph.outputs();
+    return {all.begin() + joint_.results, all.end()};
+  }
+
+  // Whether the caller holds the value's memory anyway: a primal, a result, a result's base.
+  bool is_held(Value v) const { return held_.contains(v); }
+  // Whether forward writes the value to memory anyway.
+  bool is_stored_in_forward(Value v) const {
+    return is_held(v) || cost(v.node) != Recompute::kFusible ||
+           has_unfused_user(v, {Place::kForward});
+  }
+  // Whether backward must write the value to memory if it computes it.
+  bool is_stored_in_backward(Value v) const {
+    return returned_.contains(v) || has_unfused_user(v, {Place::kEither, Place::kBackward});
+  }
+
+ private:
+  void find_places();
+  void find_stored();
+  void insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const;
+  bool any_input(const Node& node, Place place) const;
+  bool has_unfused_user(Value v, std::initializer_list<Place> places) const;
+
+  const Joint& joint_;
+  absl::flat_hash_map<const Node*, Recompute> cost_;
+  absl::flat_hash_map<const Node*, Place> place_;
+  absl::flat_hash_map<Value, std::vector<const Node*>> users_;
+  absl::flat_hash_set<Value> held_, returned_;
+};
+
+}  // namespace aten_bridge
