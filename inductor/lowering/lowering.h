@@ -1,5 +1,5 @@
-// Graph -> LoopProgram: one perfect loop nest a pointwise or reduction node, views folded into indices,
-// everything without a row an extern call.
+// Graph -> LoopProgram: one perfect loop nest a pointwise or reduction node, views folded into
+// indices, everything without a row an extern call.
 //   LoopProgram loops = lower(graph);
 #pragma once
 

@@ -1,0 +1,264 @@
+// Arithmetic, comparison, logic, choice and the elementary functions. Each formula is ATen's own.
+#include <cmath>
+#include <limits>
+
+#include "inductor/lowering/elementwise.h"
+
+namespace inductor {
+namespace {
+
+constexpr auto kPointwise = OpKind::kPointwise;
+constexpr auto kToResult = Promote::kToResult;
+constexpr auto kOperands = Promote::kOperands;
+
+template <ScalarOp op>
+Term unary(Elementwise& e) {
+  return apply(op, {e["self"]});
+}
+template <ScalarOp op>
+Term binary(Elementwise& e) {
+  return apply(op, {e["self"], e["other"]});
+}
+// On truth values, each operand by itself.
+template <ScalarOp op>
+Term logical(Elementwise& e) {
+  return apply(op, {truth(e.raw("self")), truth(e.raw("other"))});
+}
+// Rounding leaves integers alone.
+template <ScalarOp op>
+Term rounding(Elementwise& e) {
+  const Term x = e["self"];
+  return is_integral(x.dtype()) ? x : apply(op, {x});
+}
+
+// ---- Arithmetic ----
+
+Term scaled(Elementwise& e, std::string_view arg) {
+  const Term x = e[arg];
+  return e.known("alpha") == 1.0 ? x : x * e["alpha"];
+}
+Term add(Elementwise& e) {
+  if (e.common() == DType::kBool) return bit_or(e["self"], e["other"]);
+  return e["self"] + scaled(e, "other");
+}
+Term sub(Elementwise& e) { return e["self"] - scaled(e, "other"); }
+Term rsub(Elementwise& e) { return e["other"] - scaled(e, "self"); }
+Term mul(Elementwise& e) {
+  if (e.common() == DType::kBool) return bit_and(e["self"], e["other"]);
+  return e["self"] * e["other"];
+}
+
+// ATen raises where an integer is divided by zero.
+bool may_raise(Elementwise& e) {
+  return is_integral(e.common()) && e.known("other").value_or(0) == 0;
+}
+template <ScalarOp op>
+Term checked(Elementwise& e) {
+  return may_raise(e) ? e.refuse() : binary<op>(e);
+}
+Term divide(Elementwise& e) {
+  const std::string_view mode = e.text("rounding_mode");
+  if (mode == "floor") return checked<ScalarOp::floor_div>(e);
+  if (mode != "trunc") return e["self"] / e["other"];
+  return is_integral(e.common()) ? checked<ScalarOp::trunc_div>(e) : trunc(e["self"] / e["other"]);
+}
+
+Term sign(Elementwise& e) {
+  const Term x = e["self"];
+  if (x.dtype() == DType::kBool) return x;
+  return cast(x.dtype(), x > 0.0) - cast(x.dtype(), x < 0.0);
+}
+Term reciprocal(Elementwise& e) { return 1.0 / e["self"]; }
+Term frac(Elementwise& e) { return e["self"] - trunc(e["self"]); }
+
+// ATen has kernels of their own for these exponents.
+Term pow_by_number(Elementwise& e) {
+  const Term x = e["self"];
+  const auto p = e.known("exponent");
+  if (p == 0.0) return number(x, 1);
+  if (p == 1.0) return x;
+  if (p == 2.0) return x * x;
+  if (p == 3.0) return x * x * x;
+  if (!is_floating(e.common())) return e.refuse();
+  if (p == 0.5) return sqrt(x);
+  if (p == -0.5) return 1.0 / sqrt(x);
+  if (p == -1.0) return 1.0 / x;
+  if (p == -2.0) return 1.0 / (x * x);
+  return pow(x, e["exponent"]);
+}
+Term pow_by_tensor(Elementwise& e) { return pow(e["self"], e["exponent"]); }
+
+Term fmax(Elementwise& e) {
+  const Term a = e["self"], b = e["other"];
+  return select(a != a, b, select(b != b, a, maximum(a, b)));
+}
+Term fmin(Elementwise& e) {
+  const Term a = e["self"], b = e["other"];
+  return select(a != a, b, select(b != b, a, minimum(a, b)));
+}
+Term clamp(Elementwise& e) {
+  Term x = e["self"];
+  if (e.has("min")) x = maximum(x, e["min"]);
+  return e.has("max") ? minimum(x, e["max"]) : x;
+}
+Term clamp_min(Elementwise& e) { return maximum(e["self"], e["min"]); }
+Term clamp_max(Elementwise& e) { return minimum(e["self"], e["max"]); }
+
+Term logaddexp(Elementwise& e) {
+  const Term a = e["self"], b = e["other"], most = maximum(a, b);
+  const Term infinite = abs(a) == std::numeric_limits<double>::infinity();
+  return select(bit_and(infinite, a == b), a, most + log1p(exp(-abs(a - b))));
+}
+Term xlogy(Elementwise& e) {
+  const Term x = e["self"], y = e["other"];
+  return select(y != y, y, select(x == 0.0, number(x, 0), x * log(y)));
+}
+
+Term addcmul(Elementwise& e) { return e["self"] + e["value"] * e["tensor1"] * e["tensor2"]; }
+Term addcdiv(Elementwise& e) { return e["self"] + e["value"] * e["tensor1"] / e["tensor2"]; }
+Term lerp(Elementwise& e) {
+  const Term a = e["self"], b = e["end"], weight = e["weight"], way = b - a;
+  return select(abs(weight) < 0.5, a + weight * way, b - way * (1.0 - weight));
+}
+
+// ---- Tests and choice ----
+
+Term is_nan(Elementwise& e) { return e["self"] != e["self"]; }
+Term is_inf(Elementwise& e) {
+  if (!is_floating(e.common())) return truth(number(e["self"], 0));
+  return abs(e["self"]) == std::numeric_limits<double>::infinity();
+}
+Term nan_to_num(Elementwise& e) {
+  const Term x = e["self"];
+  if (!is_floating(e.common())) return x;
+  if (!e.has("posinf") || !e.has("neginf")) return e.refuse();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Term nan = e.has("nan") ? e["nan"] : e.number(0);
+  return select(x != x, nan,
+                select(x == infinity, e["posinf"], select(x == -infinity, e["neginf"], x)));
+}
+Term logical_not(Elementwise& e) { return bit_not(truth(e.raw("self"))); }
+Term where(Elementwise& e) { return select(truth(e.raw("condition")), e["self"], e["other"]); }
+Term masked_fill(Elementwise& e) { return select(truth(e.raw("mask")), e["value"], e["self"]); }
+
+constexpr LoweringRow kRows[] = {
+    {"aten::add.Tensor", kPointwise, pointwise<kToResult, add>},
+    {"aten::add.Scalar", kPointwise, pointwise<kToResult, add>},
+    {"aten::sub.Tensor", kPointwise, pointwise<kToResult, sub>},
+    {"aten::sub.Scalar", kPointwise, pointwise<kToResult, sub>},
+    {"aten::rsub.Tensor", kPointwise, pointwise<kToResult, rsub>},
+    {"aten::rsub.Scalar", kPointwise, pointwise<kToResult, rsub>},
+    {"aten::mul.Tensor", kPointwise, pointwise<kToResult, mul>},
+    {"aten::mul.Scalar", kPointwise, pointwise<kToResult, mul>},
+    {"aten::div.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::div>>},
+    {"aten::div.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::div>>},
+    {"aten::div.Tensor_mode", kPointwise, pointwise<kToResult, divide>},
+    {"aten::div.Scalar_mode", kPointwise, pointwise<kToResult, divide>},
+    {"aten::floor_divide", kPointwise, pointwise<kToResult, checked<ScalarOp::floor_div>>},
+    {"aten::floor_divide.Scalar", kPointwise, pointwise<kToResult, checked<ScalarOp::floor_div>>},
+    {"aten::remainder.Tensor", kPointwise, pointwise<kToResult, checked<ScalarOp::remainder>>},
+    {"aten::remainder.Scalar", kPointwise, pointwise<kToResult, checked<ScalarOp::remainder>>},
+    {"aten::fmod.Tensor", kPointwise, pointwise<kToResult, checked<ScalarOp::fmod>>},
+    {"aten::fmod.Scalar", kPointwise, pointwise<kToResult, checked<ScalarOp::fmod>>},
+    {"aten::neg", kPointwise, pointwise<kToResult, unary<ScalarOp::neg>>},
+    {"aten::abs", kPointwise, pointwise<kToResult, unary<ScalarOp::abs>>},
+    {"aten::sign", kPointwise, pointwise<kToResult, sign>},
+    {"aten::sgn", kPointwise, pointwise<kToResult, sign>},
+    {"aten::reciprocal", kPointwise, pointwise<kToResult, reciprocal>},
+    {"aten::pow.Tensor_Scalar", kPointwise, pointwise<kToResult, pow_by_number>},
+    {"aten::pow.Tensor_Tensor", kPointwise, pointwise<kToResult, pow_by_tensor>},
+    {"aten::pow.Scalar", kPointwise, pointwise<kToResult, pow_by_tensor>},
+    {"aten::maximum", kPointwise, pointwise<kToResult, binary<ScalarOp::maximum>>},
+    {"aten::minimum", kPointwise, pointwise<kToResult, binary<ScalarOp::minimum>>},
+    {"aten::fmax", kPointwise, pointwise<kToResult, fmax>},
+    {"aten::fmin", kPointwise, pointwise<kToResult, fmin>},
+    {"aten::clamp", kPointwise, pointwise<kToResult, clamp>},
+    {"aten::clamp.Tensor", kPointwise, pointwise<kToResult, clamp>},
+    {"aten::clamp_min", kPointwise, pointwise<kToResult, clamp_min>},
+    {"aten::clamp_min.Tensor", kPointwise, pointwise<kToResult, clamp_min>},
+    {"aten::clamp_max", kPointwise, pointwise<kToResult, clamp_max>},
+    {"aten::clamp_max.Tensor", kPointwise, pointwise<kToResult, clamp_max>},
+    {"aten::atan2", kPointwise, pointwise<kToResult, binary<ScalarOp::atan2>>},
+    {"aten::hypot", kPointwise, pointwise<kToResult, binary<ScalarOp::hypot>>},
+    {"aten::copysign.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::copysign>>},
+    {"aten::copysign.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::copysign>>},
+    {"aten::logaddexp", kPointwise, pointwise<kToResult, logaddexp>},
+    {"aten::xlogy.Tensor", kPointwise, pointwise<kToResult, xlogy>},
+    {"aten::addcmul", kPointwise, pointwise<kToResult, addcmul>},
+    {"aten::addcdiv", kPointwise, pointwise<kToResult, addcdiv>},
+    {"aten::lerp.Scalar", kPointwise, pointwise<kToResult, lerp>},
+    {"aten::lerp.Tensor", kPointwise, pointwise<kToResult, lerp>},
+
+    {"aten::floor", kPointwise, pointwise<kToResult, rounding<ScalarOp::floor>>},
+    {"aten::ceil", kPointwise, pointwise<kToResult, rounding<ScalarOp::ceil>>},
+    {"aten::round", kPointwise, pointwise<kToResult, rounding<ScalarOp::round>>},
+    {"aten::trunc", kPointwise, pointwise<kToResult, rounding<ScalarOp::trunc>>},
+    {"aten::frac", kPointwise, pointwise<kToResult, frac>},
+    {"aten::sqrt", kPointwise, pointwise<kToResult, unary<ScalarOp::sqrt>>},
+    {"aten::rsqrt", kPointwise, pointwise<kToResult, unary<ScalarOp::rsqrt>>},
+    {"aten::exp", kPointwise, pointwise<kToResult, unary<ScalarOp::exp>>},
+    {"aten::exp2", kPointwise, pointwise<kToResult, unary<ScalarOp::exp2>>},
+    {"aten::expm1", kPointwise, pointwise<kToResult, unary<ScalarOp::expm1>>},
+    {"aten::log", kPointwise, pointwise<kToResult, unary<ScalarOp::log>>},
+    {"aten::log2", kPointwise, pointwise<kToResult, unary<ScalarOp::log2>>},
+    {"aten::log10", kPointwise, pointwise<kToResult, unary<ScalarOp::log10>>},
+    {"aten::log1p", kPointwise, pointwise<kToResult, unary<ScalarOp::log1p>>},
+    {"aten::sin", kPointwise, pointwise<kToResult, unary<ScalarOp::sin>>},
+    {"aten::cos", kPointwise, pointwise<kToResult, unary<ScalarOp::cos>>},
+    {"aten::tan", kPointwise, pointwise<kToResult, unary<ScalarOp::tan>>},
+    {"aten::asin", kPointwise, pointwise<kToResult, unary<ScalarOp::asin>>},
+    {"aten::acos", kPointwise, pointwise<kToResult, unary<ScalarOp::acos>>},
+    {"aten::atan", kPointwise, pointwise<kToResult, unary<ScalarOp::atan>>},
+    {"aten::sinh", kPointwise, pointwise<kToResult, unary<ScalarOp::sinh>>},
+    {"aten::cosh", kPointwise, pointwise<kToResult, unary<ScalarOp::cosh>>},
+    {"aten::tanh", kPointwise, pointwise<kToResult, unary<ScalarOp::tanh>>},
+    {"aten::asinh", kPointwise, pointwise<kToResult, unary<ScalarOp::asinh>>},
+    {"aten::acosh", kPointwise, pointwise<kToResult, unary<ScalarOp::acosh>>},
+    {"aten::atanh", kPointwise, pointwise<kToResult, unary<ScalarOp::atanh>>},
+    {"aten::erf", kPointwise, pointwise<kToResult, unary<ScalarOp::erf>>},
+    {"aten::erfc", kPointwise, pointwise<kToResult, unary<ScalarOp::erfc>>},
+    {"aten::erfinv", kPointwise, pointwise<kToResult, unary<ScalarOp::erfinv>>},
+    {"aten::lgamma", kPointwise, pointwise<kToResult, unary<ScalarOp::lgamma>>},
+
+    {"aten::eq.Tensor", kPointwise, pointwise<kOperands, binary<ScalarOp::eq>>},
+    {"aten::eq.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::eq>>},
+    {"aten::ne.Tensor", kPointwise, pointwise<kOperands, binary<ScalarOp::ne>>},
+    {"aten::ne.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::ne>>},
+    {"aten::lt.Tensor", kPointwise, pointwise<kOperands, binary<ScalarOp::lt>>},
+    {"aten::lt.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::lt>>},
+    {"aten::le.Tensor", kPointwise, pointwise<kOperands, binary<ScalarOp::le>>},
+    {"aten::le.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::le>>},
+    {"aten::gt.Tensor", kPointwise, pointwise<kOperands, binary<ScalarOp::gt>>},
+    {"aten::gt.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::gt>>},
+    {"aten::ge.Tensor", kPointwise, pointwise<kOperands, binary<ScalarOp::ge>>},
+    {"aten::ge.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::ge>>},
+    {"aten::isnan", kPointwise, pointwise<kOperands, is_nan>},
+    {"aten::isinf", kPointwise, pointwise<kOperands, is_inf>},
+    {"aten::nan_to_num", kPointwise, pointwise<kToResult, nan_to_num>},
+
+    {"aten::logical_and", kPointwise, pointwise<kToResult, logical<ScalarOp::bit_and>>},
+    {"aten::logical_or", kPointwise, pointwise<kToResult, logical<ScalarOp::bit_or>>},
+    {"aten::logical_xor", kPointwise, pointwise<kToResult, logical<ScalarOp::bit_xor>>},
+    {"aten::logical_not", kPointwise, pointwise<kToResult, logical_not>},
+    {"aten::bitwise_and.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_and>>},
+    {"aten::bitwise_and.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_and>>},
+    {"aten::bitwise_or.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_or>>},
+    {"aten::bitwise_or.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_or>>},
+    {"aten::bitwise_xor.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_xor>>},
+    {"aten::bitwise_xor.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_xor>>},
+    {"aten::bitwise_not", kPointwise, pointwise<kToResult, unary<ScalarOp::bit_not>>},
+    {"aten::bitwise_left_shift.Tensor", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::shift_left>>},
+    {"aten::bitwise_right_shift.Tensor", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::shift_right>>},
+
+    {"aten::where.self", kPointwise, pointwise<kToResult, where>},
+    {"aten::masked_fill.Scalar", kPointwise, pointwise<kToResult, masked_fill>},
+    {"aten::masked_fill.Tensor", kPointwise, pointwise<kToResult, masked_fill>},
+};
+
+}  // namespace
+
+LoweringRows pointwise_rows() { return kRows; }
+
+}  // namespace inductor

@@ -1,0 +1,43 @@
+// A lowering row: an operator, its kind and the function that turns a node into loops.
+//   constexpr LoweringRow kRows[] = {{"aten::relu", OpKind::kPointwise, pointwise<relu>}};
+// A function that cannot lower a node says why and emits nothing; the node is an extern call then.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "aten_bridge/base/verdict.h"
+#include "inductor/lowering/builder.h"
+#include "inductor/lowering/lowering.h"
+
+namespace inductor {
+
+using aten_bridge::Node;
+using aten_bridge::Value;
+using aten_bridge::Verdict;
+
+struct LoweringRow {
+  std::string_view op;
+  OpKind kind;
+  Verdict (*lower)(Builder&, const Node&);  // null: always an extern call
+};
+
+using LoweringRows = std::span<const LoweringRow>;
+
+// One a family, in a file of that name; table.cc lists them.
+LoweringRows activation_rows();
+LoweringRows copy_rows();
+LoweringRows factory_rows();
+LoweringRows index_rows();
+LoweringRows pointwise_rows();
+LoweringRows random_rows();
+LoweringRows reduce_rows();
+LoweringRows scatter_rows();
+LoweringRows slice_rows();
+LoweringRows view_rows();
+
+// The row for an operator, or null.
+const LoweringRow* find_lowering(std::string_view op);
+std::span<const LoweringRows> lowering_families();
+
+}  // namespace inductor
