@@ -25,10 +25,15 @@ Term placed(Builder& b, const TensorRef& piece, const Placement& p, std::vector<
             const Term& outside) {
   if (p.count == SymExpr(0)) return outside;
   const SymExpr from_start = at[p.dim] - p.start;
-  Term is_inside =
-      bit_and(index_term(b, from_start) >= 0.0, index_term(b, p.step * p.count - from_start) > 0.0);
-  if (p.step != SymExpr(1))
-    is_inside = bit_and(is_inside, index_term(b, mod(from_start, p.step)) == 0.0);
+  Term is_inside;
+  if (p.count == SymExpr(1)) {
+    is_inside = index_term(b, from_start) == 0.0;
+  } else {
+    is_inside = bit_and(index_term(b, from_start) >= 0.0,
+                        index_term(b, p.step * p.count - from_start) > 0.0);
+    if (p.step != SymExpr(1))
+      is_inside = bit_and(is_inside, index_term(b, mod(from_start, p.step)) == 0.0);
+  }
   at[p.dim] = inside(floor_div(from_start, p.step), p.count);
   const Term value{&b.pool(), b.load(piece, at)};
   // In the dtype that is computed in: select is not defined on float16 and bfloat16.
@@ -107,7 +112,7 @@ Verdict constant_pad(Builder& b, const Node& node) {
   if (!padding) return Verdict::no("not padded with a real number");
   const std::vector<SymExpr> pad = integers(node, "pad");
   std::vector<SymExpr> at = nest.vars;
-  Term is_inside = truth(number(index_term(b, 0), 1));
+  Term is_inside{&b.pool(), b.pool().integer(DType::kBool, true)};
   bool is_empty = false;
   for (size_t n = 0; n < pad.size() / 2; ++n) {
     const size_t dim = at.size() - 1 - n;

@@ -1,4 +1,5 @@
-// The passes over a LoopProgram, an ordered list of rows (list.cc); the runner dumps, times and verifies.
+// The passes over a LoopProgram: an ordered list of rows (list.cc). The runner verifies after each.
+// verifies.
 //   run_passes(program);
 #pragma once
 
