@@ -1,4 +1,10 @@
 // A device: how kernels are spelled, built and loaded. One folder and one row in table.cc each.
+//   const DeviceBackend* cpu = backend_for(Device::Kind::kCpu);
+//   Source unit = cpu->assemble(kernels);
+//   cpu->build({"k.cc", "k.so", "k.log"});           // k.cc holds unit.text
+//   auto launchers = cpu->load("k.so", unit.kernels);
+//
+// What the devices have in common (cache, translation units, plans, the run loop) is not here.
 #pragma once
 
 #include <memory>
@@ -7,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "inductor/emit/emit.h"
 #include "inductor/runtime/core/launcher.h"
 #include "inductor/schedule/schedule.h"
@@ -19,21 +27,31 @@ struct Source {  // one translation unit
   std::vector<std::string> kernels;  // the functions in it
 };
 
+struct BuildFiles {
+  std::string source;  // exists
+  std::string binary;  // is made
+  std::string log;     // gets the compiler's words
+};
+
 class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;
   virtual Features features() const = 0;
   virtual EmittedKernel emit(const LoopProgram& program, const Kernel& kernel) const = 0;
-  // One translation unit from kernels, preamble included.
+  // One translation unit from kernels, preamble included; of no kernels: the preamble.
   virtual Source assemble(std::span<const EmittedKernel* const> kernels) const = 0;
-  // Everything besides the source that could change the binary: compiler identity, flags, target.
+  // Everything besides the source that could change the binary: compiler, flags, target. Cheap:
+  // runs no compiler.
   virtual absl::StatusOr<std::string> identity() const = 0;
-  virtual std::string binary_suffix() const = 0;  // ".so", ".cubin"
-  // Compiles to the file `output`. The status names the log file that holds the compiler's words.
-  virtual absl::Status build(const Source& source, const std::string& output) const = 0;
-  // Loads a built file; one launcher a kernel, in the order of `kernels`. The file stays loaded as long as they live.
-  virtual absl::StatusOr<std::vector<Launcher>> load(const std::string& file,
-                                                     std::span<const std::string> kernels) const = 0;
+  virtual std::string_view source_suffix() const = 0;  // ".cc", ".cu"
+  virtual std::string_view binary_suffix() const = 0;  // ".so", ".cubin"
+  // The status says what went wrong, not where: the caller knows the log's final name.
+  virtual absl::Status build(const BuildFiles& files) const = 0;
+  // Loads a built file, trailing bytes that are not its own ignored; one launcher a kernel, in the
+  // order of `kernels`. The file stays loaded as long as they live, and may be removed from the
+  // disk.
+  virtual absl::StatusOr<std::vector<Launcher>> load(
+      const std::string& file, std::span<const std::string> kernels) const = 0;
 };
 
 // The backend for a device; null when there is none.

@@ -1,0 +1,141 @@
+#include "inductor/backend/cpu/host_compiler.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <optional>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include "inductor/backend/cpu/process.h"
+
+namespace inductor {
+namespace {
+
+// What each is for:
+const char* const kFlags[] = {
+    "-std=c++20",
+    "-O3",
+    "-march=native",
+    "-ffp-contract=off",   // a * b + c rounds twice, as ATen does
+    "-fno-math-errno",     // no errno: sqrt and its like are instructions
+    "-fno-trapping-math",  // nobody reads the exception flags: selects become blends
+    "-fno-exceptions",     // the rest makes the compiler and the linker quick
+    "-fno-rtti",
+    "-fno-asynchronous-unwind-tables",
+    "-w",
+    "-pipe",
+    "-shared",
+    "-fPIC",
+    "-nostdlib",
+};
+
+const char* const kTried[] = {"g++", "c++", "clang++"};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+bool is_program(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+std::optional<std::string> find_on_path(const std::string& program) {
+  if (program.find('/') != std::string::npos)
+    return is_program(program) ? std::optional(program) : std::nullopt;
+  const std::vector<std::string> folders = absl::StrSplit(variable("PATH"), ':', absl::SkipEmpty());
+  for (const std::string& folder : folders)
+    if (std::string path = folder + "/" + program; is_program(path)) return path;
+  return std::nullopt;
+}
+
+// Where a program is, its size and time, and its first bytes (an executable's build id is among
+// them).
+std::string stamp(const std::string& path) {
+  std::error_code ignored;
+  const std::string real = std::filesystem::canonical(path, ignored).string();
+  struct stat info {};
+  stat(path.c_str(), &info);
+  std::string start(4096, '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(start.data(), static_cast<std::streamsize>(start.size()));
+  return absl::StrCat(path, " ", real, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
+                      info.st_mtim.tv_nsec, " ", absl::BytesToHexString(start));
+}
+
+// What -march=native looks at: the first processor's model and features.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string text, line;
+  while (std::getline(file, line) && !line.empty())
+    for (const char* key :
+         {"vendor_id", "cpu family", "model", "stepping", "flags", "CPU ", "Features"})
+      if (line.rfind(key, 0) == 0) absl::StrAppend(&text, line, "\n");
+  return text;
+}
+
+absl::StatusOr<HostCompiler> discover(const std::string& wish) {
+  HostCompiler compiler;
+  if (!wish.empty()) {
+    compiler.command = std::vector<std::string>(absl::StrSplit(wish, ' ', absl::SkipEmpty()));
+    if (compiler.command.empty() || !find_on_path(compiler.command[0]))
+      return absl::NotFoundError(absl::StrCat("the host compiler '", wish,
+                                              "' (from TORCHDYN_CXX or CXX) is not a program"));
+  } else {
+    for (const char* name : kTried)
+      if (compiler.command.empty() && find_on_path(name)) compiler.command = {name};
+    if (compiler.command.empty())
+      return absl::NotFoundError(absl::StrCat("no host compiler: none of ",
+                                              absl::StrJoin(kTried, ", "),
+                                              " is on PATH; install one or set TORCHDYN_CXX"));
+  }
+  for (std::string& word : compiler.command) {
+    absl::StrAppend(&compiler.identity, word, "\n");
+    if (auto path = find_on_path(word)) absl::StrAppend(&compiler.identity, stamp(*path), "\n");
+  }
+  compiler.command[0] = *find_on_path(compiler.command[0]);
+  absl::StrAppend(&compiler.identity, absl::StrJoin(kFlags, " "), "\n", processor());
+  return compiler;
+}
+
+}  // namespace
+
+absl::StatusOr<HostCompiler> host_compiler() {
+  static std::mutex mutex;
+  static std::string known_for;
+  static absl::StatusOr<HostCompiler> known = absl::NotFoundError("not looked for yet");
+  std::string wish = variable("TORCHDYN_CXX");
+  if (wish.empty()) wish = variable("CXX");
+  const std::string key = absl::StrCat(wish, "\n", variable("PATH"));
+  std::lock_guard lock(mutex);
+  if (key != known_for || !known.ok()) {
+    known = discover(wish);
+    known_for = key;
+  }
+  return known;
+}
+
+absl::Status compile_shared_object(const HostCompiler& compiler, const BuildFiles& files,
+                                   std::chrono::milliseconds timeout) {
+  std::vector<std::string> argv = compiler.command;
+  argv.insert(argv.end(), std::begin(kFlags), std::end(kFlags));
+  argv.insert(argv.end(), {"-x", "c++", files.source, "-x", "none", "-o", files.binary, "-lgcc"});
+  auto code = run_process(argv, files.log, timeout);
+  if (!code.ok()) return code.status();
+  if (*code != 0 || access(files.binary.c_str(), R_OK) != 0)
+    return absl::UnavailableError(absl::StrCat("the host compiler ",
+                                               absl::StrJoin(compiler.command, " "),
+                                               " failed with exit code ", *code));
+  return absl::OkStatus();
+}
+
+}  // namespace inductor

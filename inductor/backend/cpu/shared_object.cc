@@ -1,0 +1,66 @@
+#include "inductor/backend/cpu/shared_object.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+
+namespace inductor {
+namespace {
+
+using KernelFunction = void (*)(void* const* buffers, const int64_t* sizes,
+                                const TdContext* context);
+
+void call_kernel(const void* self, void* const* buffers, const int64_t* sizes,
+                 const TdContext* context) {
+  reinterpret_cast<KernelFunction>(const_cast<void*>(self))(buffers, sizes, context);
+}
+
+int find_libtorch(dl_phdr_info* info, size_t, void* path) {
+  const char* slash = std::strrchr(info->dlpi_name, '/');
+  if (!slash || std::strncmp(slash + 1, "libtorch_cpu.so", 15) != 0) return 0;
+  *static_cast<std::string*>(path) = info->dlpi_name;
+  return 1;
+}
+
+// Kernels call Sleef's functions, which libtorch_cpu exports. A process that loaded it for itself
+// alone (Python does) gets its symbols made global, once. Without LibTorch a kernel that needs them
+// fails to load, and says so.
+void make_sleef_visible() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (dlsym(RTLD_DEFAULT, "Sleef_expf8_u10")) return;
+    std::string path;
+    dl_iterate_phdr(find_libtorch, &path);
+    if (!path.empty()) dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  });
+}
+
+std::string dl_error() {
+  const char* error = dlerror();
+  return error ? error : "unknown error";
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Launcher>> load_shared_object(const std::string& file,
+                                                         std::span<const std::string> kernels) {
+  make_sleef_visible();
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return absl::UnavailableError(absl::StrCat("cannot load a kernel: ", dl_error()));
+  const std::shared_ptr<const void> library(
+      handle, [](const void* p) { dlclose(const_cast<void*>(p)); });
+  std::vector<Launcher> launchers;
+  for (const std::string& kernel : kernels) {
+    const void* code = dlsym(handle, kernel.c_str());
+    if (!code) return absl::DataLossError(absl::StrCat(file, " lacks kernel ", kernel));
+    launchers.push_back({call_kernel, code, library});
+  }
+  return launchers;
+}
+
+}  // namespace inductor
