@@ -1,0 +1,16 @@
+// A trailer that tells a whole file from a truncated or altered one. Loaders of shared objects and
+// cubins ignore it.
+//   seal("k.so");  seal_holds("k.so") == true;
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace inductor {
+
+// Appends length and digest of the file as it is.
+absl::Status seal(const std::string& file);
+bool seal_holds(const std::string& file);
+
+}  // namespace inductor
