@@ -1,6 +1,9 @@
 // A plan with its kernels loaded: what every later call runs.
+//   CompiledGraph graph{plan, launchers, nullptr, report};
+//   graph.linked = link(graph.plan);     // runtime/aten/run.h
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,9 +26,14 @@ struct Report {  // for explain()
   int64_t arena_bytes = 0;
 };
 
+// What a tensor library prepared for a plan: operators resolved, constant arguments converted. Its
+// own matter.
+struct LinkedPlan;
+
 struct CompiledGraph {
   KernelPlan plan;
   std::vector<Launcher> launchers;  // one a Launch step, in order
+  std::shared_ptr<const LinkedPlan> linked;
   Report report;
 };
 

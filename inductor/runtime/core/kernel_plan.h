@@ -1,5 +1,22 @@
-// KernelPlan: what a compiled graph does on every call, as plain data. It prints, parses back and verifies; packages keep it.
-//   plan 1 forward(arg0: f32[8, 128]) -> buf2 { ... }
+// KernelPlan: what a compiled graph does on every call, as plain data. It prints, parses back and
+// verifies; packages keep it.
+//   plan 1 forward(arg0) -> buf2, none {
+//     arg0: f32[8, 128] input
+//     buf0: f32[8] arena 0
+//     buf2: f32[8, 128] owned
+//     arena 64
+//     allocate buf2
+//     launch softmax_7f3a91c2(arg0, buf0, buf2)
+//     release arg0
+//   }
+// Sizes that a kernel takes follow its buffers after a semicolon.
+//
+// Law
+//  - A buffer has its memory from its Allocate, the extern call that returns it or the start
+//  (inputs, arena) until its
+//    Release or the end. Steps read and write buffers only while they have memory.
+//  - Buffers of the arena whose bytes overlap are never both needed by a later step.
+//  - What is returned is not in the arena and never released.
 #pragma once
 
 #include <optional>
@@ -11,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "inductor/ir/loop.h"
 
 namespace inductor {
@@ -18,7 +36,7 @@ namespace inductor {
 enum class Storage : uint8_t {
   kInput,   // given
   kArena,   // at `offset` of the one temporary allocation of a call
-  kOwned,   // an allocation of its own: outputs and saved values
+  kOwned,   // an allocation of its own: outputs, saved values, large temporaries
   kExtern,  // made by the extern call that returns it
 };
 
@@ -51,6 +69,9 @@ struct KernelPlan {
   SymExpr arena_bytes;
   Device device;
 };
+
+// Bytes from a buffer's first element to its last, inclusive; none while sizes are symbols.
+std::optional<int64_t> span_bytes(const TensorType& type);
 
 std::string print(const KernelPlan& plan);
 absl::StatusOr<KernelPlan> parse_plan(std::string_view text);

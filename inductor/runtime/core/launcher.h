@@ -10,7 +10,8 @@ namespace inductor {
 // What generated code may ask of the runtime; the C layout is repeated in emit/preamble/td_cpu.h.
 extern "C" {
 struct TdContext {
-  // Calls body(argument, begin, end) over a split of [0, count) into pieces of at least `grain`; returns when all are done.
+  // Calls body(argument, begin, end) over a split of [0, count) into pieces of at least `grain`;
+  // returns when all are done.
   void (*parallel_for)(int64_t count, int64_t grain,
                        void (*body)(void* argument, int64_t begin, int64_t end), void* argument);
   void* stream;  // CUDA: the current stream
@@ -22,7 +23,7 @@ struct Launcher {
   using Function = void (*)(const void* self, void* const* buffers, const int64_t* sizes,
                             const TdContext* context);
   Function function = nullptr;
-  const void* self = nullptr;          // the code address, or what the backend keeps of the kernel
+  const void* self = nullptr;           // the code address, or what the backend keeps of the kernel
   std::shared_ptr<const void> library;  // keeps the code loaded
 };
 

@@ -1,0 +1,63 @@
+#include "inductor/runtime/core/run_steps.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace inductor {
+namespace {
+
+// Writes down what it is asked for; buffer b lives at `memory[b]`.
+class RecordingMemory final : public TensorMemory {
+ public:
+  void* allocate(int buffer) override {
+    log += "allocate " + std::to_string(buffer) + ";";
+    return &memory[buffer];
+  }
+  void release(int buffer) override { log += "release " + std::to_string(buffer) + ";"; }
+  void run_extern(int call, const ExternCall& step, void** addresses) override {
+    log += step.op + " " + std::to_string(call) + ";";
+    addresses[*step.outputs[0]] = &memory[*step.outputs[0]];
+  }
+  int memory[4] = {};
+  std::string log;
+};
+
+void add_size(const void* self, void* const* buffers, const int64_t* sizes, const TdContext*) {
+  *static_cast<int*>(buffers[1]) = *static_cast<int*>(buffers[0]) + static_cast<int>(sizes[0]);
+  ++*static_cast<int*>(const_cast<void*>(self));
+}
+
+TEST(RunSteps, GivesEachKernelItsBuffersAndSizesInOrder) {
+  auto plan = parse_plan(
+      "plan 1 f(arg0) -> buf1 {\n"
+      "  arg0: i32[] input\n  buf1: i32[] owned\n  buf2: i32[] owned\n  arena 0\n"
+      "  allocate buf2\n  launch k(arg0, buf2; 5)\n  allocate buf1\n  launch k(buf2, buf1; 7)\n"
+      "  release buf2\n}\n");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int launches = 0, input = 1;
+  const Launcher launcher{add_size, &launches, nullptr};
+  const Launcher launchers[] = {launcher, launcher};
+  RecordingMemory memory;
+  void* addresses[] = {&input, nullptr, nullptr};
+  run_steps(*plan, launchers, addresses, memory, TdContext{});
+  EXPECT_EQ(memory.memory[1], 13);
+  EXPECT_EQ(launches, 2);
+  EXPECT_EQ(memory.log, "allocate 2;allocate 1;release 2;");
+}
+
+TEST(RunSteps, CountsExternCalls) {
+  auto plan = parse_plan(
+      "plan 1 f(arg0) -> buf2 {\n"
+      "  arg0: f32[] input\n  buf1: f32[] extern\n  buf2: f32[] extern\n  arena 0\n"
+      "  call buf1 = aten::sin(self=arg0)\n  call buf2 = aten::cos(self=buf1)\n}\n");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  RecordingMemory memory;
+  void* addresses[3] = {};
+  run_steps(*plan, {}, addresses, memory, TdContext{});
+  EXPECT_EQ(memory.log, "aten::sin 0;aten::cos 1;");
+}
+
+}  // namespace
+}  // namespace inductor
