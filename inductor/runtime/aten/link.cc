@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include <c10/core/ScalarType.h>
+
+#include "absl/strings/str_cat.h"
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/runtime/aten/arguments.h"
+#include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/aten/run.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::str_cat;
+using RefList = std::vector<std::optional<TensorRef>>;
+
+Layout layout_of(DType dtype, const std::vector<SymExpr>& sizes,
+                 const std::vector<SymExpr>& strides) {
+  Layout layout;
+  for (const SymExpr& size : sizes) layout.sizes.push_back(size.as_constant());
+  for (const SymExpr& stride : strides) layout.strides.push_back(stride.as_constant());
+  layout.bytes = *span_bytes({dtype, {}, sizes, strides});
+  const auto scalar_type = static_cast<c10::ScalarType>(aten_bridge::scalar_type_number(dtype));
+  layout.dtype = c10::scalarTypeToTypeMeta(scalar_type);
+  return layout;
+}
+
+View view_of(const KernelPlan& plan, const TensorRef& ref) {
+  const PlanBuffer& buffer = plan.buffers[ref.buffer];
+  const bool whole = ref.offset == SymExpr(0) && ref.sizes == buffer.type.sizes &&
+                     ref.strides == buffer.type.strides;
+  return {ref.buffer, whole && buffer.storage != Storage::kArena,
+          layout_of(buffer.type.dtype, ref.sizes, ref.strides), ref.offset.as_constant()};
+}
+
+// "aten::add.Tensor" -> its handle.
+std::optional<c10::OperatorHandle> find_operator(const std::string& op) {
+  const size_t dot = op.find('.', op.find("::") + 2);
+  const std::string overload = dot == op.npos ? "" : op.substr(dot + 1);
+  return c10::Dispatcher::singleton().findSchema({op.substr(0, dot), overload});
+}
+
+absl::StatusOr<LinkedCall> link_call(const KernelPlan& plan, const ExternCall& call) {
+  auto op = find_operator(call.op);
+  if (!op) return absl::NotFoundError(str_cat("LibTorch has no operator ", call.op));
+  const auto& parameters = op->schema().arguments();
+  if (parameters.size() != call.args.size())
+    return absl::InvalidArgumentError(
+        str_cat(call.op, " takes ", parameters.size(), " arguments, not ", call.args.size()));
+  LinkedCall linked{*op, std::vector<c10::IValue>(parameters.size()), {}, {}};
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto& argument = call.args[i].second;
+    if (auto* ref = std::get_if<TensorRef>(&argument)) {
+      linked.tensors.push_back({i, view_of(plan, *ref)});
+    } else if (auto* list = std::get_if<RefList>(&argument)) {
+      const auto* type = parameters[i].type()->castRaw<c10::ListType>();
+      LinkedCall::ListSlot slot{
+          i, type && type->getElementType()->kind() == c10::TypeKind::OptionalType, {}};
+      for (const auto& ref : *list)
+        slot.views.push_back(ref ? std::optional(view_of(plan, *ref)) : std::nullopt);
+      linked.lists.push_back(std::move(slot));
+    } else {
+      auto value = to_ivalue(argument, parameters[i].type());
+      if (!value.ok())
+        return absl::InvalidArgumentError(str_cat(call.op, ", ", parameters[i].name(), ": ",
+                                                  std::string(value.status().message())));
+      linked.stack[i] = *std::move(value);
+    }
+  }
+  return linked;
+}
+
+bool is_static(const PlanBuffer& buffer) {
+  return span_bytes(buffer.type).has_value() && buffer.offset.is_constant() &&
+         std::all_of(buffer.type.strides.begin(), buffer.type.strides.end(),
+                     [](const SymExpr& e) { return e.is_constant(); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const LinkedPlan>> link(const KernelPlan& plan) {
+  auto linked = std::make_shared<LinkedPlan>();
+  for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    if (!is_static(buffer))
+      return absl::UnimplementedError(str_cat(buffer.name, " has a symbolic size"));
+    linked->buffers.push_back(layout_of(buffer.type.dtype, buffer.type.sizes, buffer.type.strides));
+    if (buffer.storage == Storage::kArena)
+      linked->arena.emplace_back(b, buffer.offset.as_constant());
+  }
+  linked->arena_bytes = plan.arena_bytes.as_constant();
+  for (const Step& step : plan.steps) {
+    const auto* call = std::get_if<ExternCall>(&step);
+    if (!call) continue;
+    auto linked_call = link_call(plan, *call);
+    if (!linked_call.ok()) return linked_call.status();
+    linked->calls.push_back(*std::move(linked_call));
+  }
+  std::vector<bool> given(plan.buffers.size(), false);
+  for (const auto& output : plan.outputs) {
+    if (!output) {
+      linked->outputs.emplace_back();
+      continue;
+    }
+    View view = view_of(plan, *output);
+    // An input, and what was returned already, is returned as a tensor of its own.
+    view.itself =
+        view.itself && !given[view.buffer] && plan.buffers[view.buffer].storage != Storage::kInput;
+    if (view.itself) given[view.buffer] = true;
+    linked->outputs.emplace_back(std::move(view));
+  }
+  return linked;
+}
+
+}  // namespace inductor

@@ -1,0 +1,55 @@
+// A plan prepared for LibTorch: whatever does not change from call to call, in LibTorch's own
+// terms.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/SmallVector.h>
+
+#include "inductor/runtime/core/kernel_plan.h"
+
+namespace inductor {
+
+struct Layout {
+  c10::SmallVector<int64_t, 5> sizes, strides;
+  int64_t bytes = 0;  // first element to last
+  caffe2::TypeMeta dtype;
+};
+
+// How a tensor is made from a buffer.
+struct View {
+  int buffer = -1;
+  bool itself = false;  // the buffer's own tensor serves
+  Layout layout;
+  int64_t offset = 0;  // elements
+};
+
+struct LinkedCall {
+  c10::OperatorHandle op;
+  std::vector<c10::IValue> stack;  // the arguments; tensors are filled in on every call
+  struct TensorSlot {
+    size_t slot;
+    View view;
+  };
+  struct ListSlot {
+    size_t slot;
+    bool optional;  // Tensor?[]
+    std::vector<std::optional<View>> views;
+  };
+  std::vector<TensorSlot> tensors;
+  std::vector<ListSlot> lists;
+};
+
+struct LinkedPlan {
+  std::vector<Layout> buffers;
+  std::vector<std::pair<int, int64_t>> arena;  // buffers and their offsets
+  int64_t arena_bytes = 0;
+  std::vector<LinkedCall> calls;  // one an extern call, in order
+  std::vector<std::optional<View>> outputs;
+};
+
+}  // namespace inductor

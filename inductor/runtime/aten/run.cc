@@ -1,0 +1,168 @@
+#include "inductor/runtime/aten/run.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "absl/container/inlined_vector.h"
+
+#include "aten_bridge/base/check.h"
+#include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/core/run_steps.h"
+
+namespace inductor {
+namespace {
+
+// LibTorch's own threads: one pool a process, and at::set_num_threads counts for compiled code too.
+void parallel_for(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t),
+                  void* argument) {
+  at::parallel_for(0, count, grain,
+                   [&](int64_t begin, int64_t end) { body(argument, begin, end); });
+}
+
+constexpr TdContext kContext{parallel_for, nullptr};
+
+c10::Storage allocate_storage(int64_t bytes) {
+  auto* allocator = c10::GetCPUAllocator();
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
+                                               allocator, /*resizable=*/true);
+}
+
+at::Tensor make_tensor(c10::Storage storage, const Layout& layout, int64_t offset) {
+  auto impl = c10::make_intrusive<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), layout.dtype);
+  impl->set_sizes_and_strides(layout.sizes, layout.strides, offset);
+  return at::Tensor(std::move(impl));
+}
+
+bool has_layout(const at::Tensor& tensor, const Layout& layout) {
+  const auto strides = tensor.strides();
+  for (size_t d = 0; d < layout.sizes.size(); ++d)
+    if (layout.sizes[d] > 1 && strides[d] != layout.strides[d]) return false;
+  return true;
+}
+
+class Execution final : public TensorMemory {
+ public:
+  Execution(const CompiledGraph& graph, std::vector<at::Tensor> inputs)
+      : plan_(*graph.linked), tensors_(plan_.buffers.size()), addresses_(plan_.buffers.size()) {
+    const auto& places = graph.plan.inputs;
+    TD_CHECK(inputs.size() == places.size(), graph.plan.name, " takes ", places.size(),
+             " inputs, not ", inputs.size());
+    for (size_t i = 0; i < places.size(); ++i)
+      set(places[i], std::move(inputs[i]), addresses_.data());
+    if (plan_.arena_bytes == 0) return;
+    arena_ = allocate_storage(plan_.arena_bytes);
+    char* base = static_cast<char*>(arena_.mutable_data());
+    for (auto [buffer, offset] : plan_.arena) addresses_[buffer] = base + offset;
+  }
+
+  void** addresses() { return addresses_.data(); }
+
+  void* allocate(int buffer) override {
+    const Layout& layout = plan_.buffers[buffer];
+    tensors_[buffer] = make_tensor(allocate_storage(layout.bytes), layout, 0);
+    return tensors_[buffer].storage().mutable_data();
+  }
+
+  void release(int buffer) override { tensors_[buffer].reset(); }
+
+  void run_extern(int index, const ExternCall& step, void** addresses) override {
+    const LinkedCall& call = plan_.calls[index];
+    stack_ = call.stack;
+    for (const auto& [slot, view] : call.tensors) stack_[slot] = tensor(view);
+    for (const auto& list : call.lists) stack_[list.slot] = tensors(list);
+    call.op.callBoxed(stack_);
+    size_t output = 0;
+    for (c10::IValue& result : stack_) {
+      if (result.isTensorList()) {
+        for (const at::Tensor& t : result.toTensorVector()) receive(step, output++, t, addresses);
+      } else {
+        receive(step, output++, result.isNone() ? at::Tensor() : std::move(result).toTensor(),
+                addresses);
+      }
+    }
+    stack_.clear();
+  }
+
+  std::vector<at::Tensor> outputs() {
+    std::vector<at::Tensor> outputs;
+    outputs.reserve(plan_.outputs.size());
+    for (const auto& view : plan_.outputs) outputs.push_back(view ? tensor(*view) : at::Tensor());
+    return outputs;
+  }
+
+ private:
+  void set(int buffer, at::Tensor tensor, void** addresses) {
+    addresses[buffer] = const_cast<void*>(tensor.const_data_ptr());
+    tensors_[buffer] = std::move(tensor);
+  }
+
+  at::Tensor tensor(const View& view) const {
+    const at::Tensor& base = tensors_[view.buffer];
+    if (view.itself) return base;
+    if (!base.defined()) {  // in the arena
+      const auto* address = static_cast<const char*>(addresses_[view.buffer]);
+      const auto* start = static_cast<const char*>(arena_.data());
+      const int64_t item = static_cast<int64_t>(view.layout.dtype.itemsize());
+      return make_tensor(arena_, view.layout, (address - start) / item + view.offset);
+    }
+    at::Tensor made = make_tensor(base.storage(), view.layout, base.storage_offset() + view.offset);
+    if (!base.is_inference())
+      made.unsafeGetTensorImpl()->set_version_counter(
+          base.unsafeGetTensorImpl()->version_counter());
+    return made;
+  }
+
+  c10::IValue tensors(const LinkedCall::ListSlot& slot) const {
+    if (!slot.optional) {
+      c10::List<at::Tensor> list;
+      for (const auto& view : slot.views) list.push_back(tensor(*view));
+      return list;
+    }
+    c10::List<std::optional<at::Tensor>> list;
+    for (const auto& view : slot.views)
+      list.push_back(view ? std::optional(tensor(*view)) : std::nullopt);
+    return list;
+  }
+
+  // What the plan says about a result holds from here on: its type, its layout, and that the arena
+  // is not in it.
+  void receive(const ExternCall& step, size_t output, at::Tensor tensor, void** addresses) {
+    TD_CHECK(output < step.outputs.size(), step.op, " returned too much");
+    if (!step.outputs[output]) return;
+    const int buffer = *step.outputs[output];
+    const Layout& layout = plan_.buffers[buffer];
+    TD_CHECK(tensor.defined() && tensor.dtype() == layout.dtype &&
+                 tensor.sizes() == c10::IntArrayRef(layout.sizes),
+             step.op, " returned another type than planned");
+    const bool in_arena = arena_ && tensor.storage().is_alias_of(arena_);
+    if (in_arena || !has_layout(tensor, layout)) {
+      at::Tensor copy = at::empty_strided(layout.sizes, layout.strides, tensor.options());
+      copy.copy_(tensor);
+      tensor = std::move(copy);
+    }
+    set(buffer, std::move(tensor), addresses);
+  }
+
+  const LinkedPlan& plan_;
+  absl::InlinedVector<at::Tensor, 32> tensors_;  // one a buffer; none for the arena's
+  absl::InlinedVector<void*, 32> addresses_;
+  c10::Storage arena_{};
+  torch::jit::Stack stack_;
+};
+
+const c10::DispatchKeySet kExcluded =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset;
+
+}  // namespace
+
+std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> inputs) {
+  const c10::impl::ExcludeDispatchKeyGuard below(kExcluded);
+  Execution execution(graph, std::move(inputs));
+  run_steps(graph.plan, graph.launchers, execution.addresses(), execution, kContext);
+  return execution.outputs();
+}
+
+}  // namespace inductor
