@@ -1,0 +1,76 @@
+#include "aten_bridge/guards/guard_kinds.h"
+
+#include <torch/csrc/autograd/variable.h>
+
+namespace aten_bridge::kinds {
+namespace {
+
+// The bytes from a tensor's first element to the end of its last.
+int64_t extent(const at::Tensor& t) noexcept {
+  int64_t last = 0;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    if (t.size(d) == 0) return 0;
+    last += (t.size(d) - 1) * t.stride(d);
+  }
+  return (last + 1) * static_cast<int64_t>(t.itemsize());
+}
+
+int64_t begin(const at::Tensor& t) noexcept {
+  return t.storage_offset() * static_cast<int64_t>(t.itemsize());
+}
+
+const c10::StorageImpl* storage_of(const at::Tensor& t) noexcept {
+  return t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
+}
+
+// Calls visit(pair) for each overlapping pair in order, until it returns false.
+template <class Visit>
+bool each_pair(std::span<const at::Tensor> tensors, Visit visit) noexcept(noexcept(visit({}))) {
+  const int n = static_cast<int>(tensors.size());
+  for (int i = 0; i < n; ++i) {
+    const c10::StorageImpl* storage = storage_of(tensors[i]);
+    // The usual case: nobody else has this memory.
+    if (!storage || tensors[i].unsafeGetTensorImpl()->unsafe_storage().use_count() == 1) continue;
+    for (int j = i + 1; j < n; ++j) {
+      if (storage_of(tensors[j]) != storage) continue;
+      const int64_t apart = begin(tensors[j]) - begin(tensors[i]);
+      const int64_t size_i = extent(tensors[i]), size_j = extent(tensors[j]);
+      if (size_i == 0 || size_j == 0 || apart >= size_i || -apart >= size_j) continue;
+      if (!visit(SharedMemory::Pair{i, j, apart})) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t Handles::read(const at::Tensor& t) {
+  const bool accumulated = torch::autograd::impl::try_get_grad_accumulator(t) != nullptr;
+  return static_cast<int64_t>(t.use_count()) - (accumulated ? 1 : 0);
+}
+
+SharedMemory::Value SharedMemory::read(std::span<const at::Tensor> tensors) {
+  Value pairs;
+  each_pair(tensors, [&](const Pair& pair) {
+    pairs.push_back(pair);
+    return true;
+  });
+  return pairs;
+}
+
+bool SharedMemory::holds(const Value& was, std::span<const at::Tensor> tensors) noexcept {
+  size_t next = 0;
+  const bool known = each_pair(
+      tensors, [&](const Pair& pair) noexcept { return next < was.size() && was[next++] == pair; });
+  return known && next == was.size();
+}
+
+std::string SharedMemory::text(const Value& v, std::span<const std::string> names) {
+  if (v.empty()) return "none";
+  return absl::StrJoin(v, ", ", [&](std::string* out, const Pair& pair) {
+    absl::StrAppend(out, names[pair.first], " and ", names[pair.second], " (", pair.bytes_apart,
+                    " bytes apart)");
+  });
+}
+
+}  // namespace aten_bridge::kinds

@@ -1,0 +1,145 @@
+#include "aten_bridge/guards/tensor_guards.h"
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/guards/guard_kinds.h"
+
+namespace aten_bridge {
+namespace {
+
+// The records: one member a row.
+struct Globals {
+#define GLOBAL_GUARD(kind, what) kinds::kind::Value kind = kinds::kind::read();
+#include "aten_bridge/guards/guard_kinds.def"
+};
+
+struct OneTensor {
+  OneTensor(const at::Tensor& t, bool is_state)
+      : is_state(is_state)
+#define TENSOR_GUARD(kind, what) , kind(kinds::kind::read(t))
+#define STATE_GUARD(kind, what) , kind(is_state ? kinds::kind::read(t) : kinds::kind::Value())
+#include "aten_bridge/guards/guard_kinds.def"
+  {
+  }
+  bool is_state;
+#define TENSOR_GUARD(kind, what) kinds::kind::Value kind;
+#define STATE_GUARD(kind, what) kinds::kind::Value kind;
+#include "aten_bridge/guards/guard_kinds.def"
+
+  bool holds(const at::Tensor& t) const noexcept {
+#define TENSOR_GUARD(kind, what) \
+  if (!kinds::kind::holds(kind, t)) return false;
+#define STATE_GUARD(kind, what) \
+  if (is_state && !kinds::kind::holds(kind, t)) return false;
+#include "aten_bridge/guards/guard_kinds.def"
+    return true;
+  }
+
+  // The first difference, empty when there is none.
+  std::string difference(const at::Tensor& t) const {
+#define TENSOR_GUARD(kind, what) \
+  if (!kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
+#define STATE_GUARD(kind, what) \
+  if (is_state && !kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
+#include "aten_bridge/guards/guard_kinds.def"
+    return "";
+  }
+};
+
+constexpr std::string_view kKinds[] = {
+#define GLOBAL_GUARD(kind, what) #kind,
+#define TENSOR_GUARD(kind, what) #kind,
+#define STATE_GUARD(kind, what) #kind,
+#define SET_GUARD(kind, what) #kind,
+#include "aten_bridge/guards/guard_kinds.def"
+};
+
+}  // namespace
+
+struct InputGuards::State {
+  Globals globals;
+  std::vector<std::string> names;
+  std::vector<OneTensor> tensors;
+#define SET_GUARD(kind, what) kinds::kind::Value kind;
+#include "aten_bridge/guards/guard_kinds.def"
+};
+
+InputGuards::InputGuards() : state_(std::make_unique<State>()) {}
+InputGuards::InputGuards(InputGuards&&) noexcept = default;
+InputGuards& InputGuards::operator=(InputGuards&&) noexcept = default;
+InputGuards::~InputGuards() = default;
+
+InputGuards InputGuards::record(std::span<const at::Tensor> tensors,
+                                std::span<const std::string> names, size_t first_state) {
+  TD_CHECK(tensors.size() == names.size(), "one name a tensor");
+  InputGuards guards;
+  State& state = *guards.state_;
+  state.names.assign(names.begin(), names.end());
+  state.tensors.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TD_CHECK(tensors[i].defined(), names[i], " is undefined");
+    state.tensors.emplace_back(tensors[i], /*is_state=*/i >= first_state);
+  }
+#define SET_GUARD(kind, what) state.kind = kinds::kind::read(tensors);
+#include "aten_bridge/guards/guard_kinds.def"
+  return guards;
+}
+
+bool InputGuards::check(std::span<const at::Tensor> tensors) const noexcept {
+  const State& state = *state_;
+#define GLOBAL_GUARD(kind, what) \
+  if (!kinds::kind::holds(state.globals.kind)) return false;
+#include "aten_bridge/guards/guard_kinds.def"
+  if (tensors.size() != state.tensors.size()) return false;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!state.tensors[i].holds(tensors[i])) return false;
+#define SET_GUARD(kind, what) \
+  if (!kinds::kind::holds(state.kind, tensors)) return false;
+#include "aten_bridge/guards/guard_kinds.def"
+  return true;
+}
+
+std::string InputGuards::explain_failure(std::span<const at::Tensor> tensors) const {
+  const State& state = *state_;
+#define GLOBAL_GUARD(kind, what)                                                        \
+  if (!kinds::kind::holds(state.globals.kind))                                          \
+    return absl::StrCat(what, " is ", kinds::kind::text(kinds::kind::read()), ", was ", \
+                        kinds::kind::text(state.globals.kind));
+#include "aten_bridge/guards/guard_kinds.def"
+  if (tensors.size() != state.tensors.size())
+    return absl::StrCat(tensors.size(), " input tensors, were ", state.tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (auto difference = state.tensors[i].difference(tensors[i]); !difference.empty())
+      return absl::StrCat(state.names[i], ": ", difference);
+#define SET_GUARD(kind, what)                                                                     \
+  if (!kinds::kind::holds(state.kind, tensors))                                                   \
+    return absl::StrCat(what, " is ", kinds::kind::text(kinds::kind::read(tensors), state.names), \
+                        ", was ", kinds::kind::text(state.kind, state.names));
+#include "aten_bridge/guards/guard_kinds.def"
+  return "";
+}
+
+std::vector<std::string> InputGuards::describe() const {
+  const State& state = *state_;
+  std::vector<std::string> lines;
+#define GLOBAL_GUARD(kind, what) \
+  lines.push_back(absl::StrCat(what, ": ", kinds::kind::text(state.globals.kind)));
+#include "aten_bridge/guards/guard_kinds.def"
+  for (size_t i = 0; i < state.tensors.size(); ++i) {
+    const OneTensor& record = state.tensors[i];
+    const std::string& name = state.names[i];
+#define TENSOR_GUARD(kind, what) \
+  lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));
+#define STATE_GUARD(kind, what) \
+  if (record.is_state)          \
+    lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));
+#include "aten_bridge/guards/guard_kinds.def"
+  }
+#define SET_GUARD(kind, what) \
+  lines.push_back(absl::StrCat(what, ": ", kinds::kind::text(state.kind, state.names)));
+#include "aten_bridge/guards/guard_kinds.def"
+  return lines;
+}
+
+std::span<const std::string_view> guard_kinds() { return kKinds; }
+
+}  // namespace aten_bridge
