@@ -130,7 +130,7 @@ TEST(HandlesGuard, DoesNotCountTheAccumulatorOfAnEarlierGraph) {
 
 TEST(HandlesGuard, FiresOnceForAHandleThatWasHeldAtCapture) {
   Buffer buffer;
-  std::optional<Tensor> saved = buffer.registered;
+  Tensor saved = buffer.registered;
   const auto first = record({buffer.registered}, 0);
   saved.reset();
   EXPECT_FALSE(first.check(Tensors{buffer.registered}));
