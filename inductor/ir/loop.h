@@ -124,8 +124,10 @@ struct LoopProgram {
   std::vector<int> inputs;                        // buffers, in graph order
   std::vector<std::optional<TensorRef>> outputs;  // in graph order
   std::vector<Stmt> body;                         // in execution order
-  std::vector<std::string> origins;  // lowering: of each statement in body, its node's origin
-  int next_var = 0;                  // a fresh loop variable: {'i', next_var++}
+  // Of each statement in body, the operators of the user's program it stems from: "aten::add,
+  // aten::mul".
+  std::vector<std::string> origins;
+  int next_var = 0;  // a fresh loop variable: {'i', next_var++}
 };
 
 }  // namespace inductor

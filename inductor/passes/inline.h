@@ -1,0 +1,16 @@
+// Puts what a pointwise nest computes into the nests that read it, so that its buffer need not be.
+//   for i0 < 32 { t[i0] = mul(x[i0], 2) }   for i1 < 32 { y[i1] = add(t[i1], 1) }
+//   becomes for i1 < 32 { y[i1] = add(mul(x[i1], 2), 1) }
+//
+// Where each read element's writer is known exactly (affine.h), and computing it again costs
+// little: it has one reader that asks for each element once, or it is cheap. A value with several
+// readers stays, unless it is all but a copy: whether they share loops is the scheduler's question.
+#pragma once
+
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+void inline_producers(LoopProgram& program);
+
+}  // namespace inductor
