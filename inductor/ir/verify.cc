@@ -123,13 +123,10 @@ class Verifier {
     accumulates(r.value.dtype(), r.op);
     bool reduces = false;
     for (const Loop* loop : loops_) {
-      if (loop->kind == LoopKind::kReduction) {
+      if (loop->kind == LoopKind::kReduction && !r.index.mentions(loop->var))
         reduces = true;
-        require(!r.index.mentions(loop->var), "a reduction loop's variable in the index of ",
-                name(r.buffer));
-      } else {
+      else
         written_once(*loop, r.buffer, r.index);
-      }
     }
     require(reduces, "a reduction into ", name(r.buffer), " without a reduction loop");
   }

@@ -1,5 +1,6 @@
 #include "tests/inductor/support/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -100,35 +101,45 @@ class Interpreter {
                stmt);
   }
 
-  // A Reduce starts from its identity where the outermost reduction loop around it starts.
   void repeat(const Loop& loop) {
-    const bool starts = loop.kind == LoopKind::kReduction && !reducing_;
-    if (starts) initialise(loop);
-    const bool outer = std::exchange(reducing_, reducing_ || starts);
+    if (loop.kind == LoopKind::kReduction) {
+      for_each_leaf({loop.body}, [&](std::span<const Loop* const> inside, const Stmt& leaf) {
+        const auto* reduce = std::get_if<Reduce>(&leaf);
+        if (reduce && starts(loop, *reduce)) initialise(*reduce, inside);
+      });
+    }
+    around_.push_back(&loop);
     const int64_t count = value_of(loop.extent, {});
     for (int64_t i = 0; i < count; ++i) {
       vars_[loop.var] = i;
       block(loop.body);
     }
     vars_.erase(loop.var);
-    reducing_ = outer;
+    around_.pop_back();
   }
 
-  // Runs the serial loops inside `stmt` to reach every element its Reduces write.
-  void initialise(const Loop& loop) {
-    for (const Stmt& s : loop.body) {
-      if (const auto* r = std::get_if<Reduce>(&s)) {
-        at(r->buffer, r->index, {}) = identity(r->op, r->value.dtype());
-        mark(r->buffer, r->index, {});
-      } else if (const auto* inner = std::get_if<Loop>(&s)) {
-        const int64_t count = inner->kind == LoopKind::kReduction ? 1 : value_of(inner->extent, {});
-        for (int64_t i = 0; i < count; ++i) {
-          vars_[inner->var] = i;
-          initialise(*inner);
-        }
-        vars_.erase(inner->var);
-      }
+  // A Reduce starts from its identity where the outermost loop that it reduces over starts.
+  bool starts(const Loop& loop, const Reduce& reduce) const {
+    const auto over = [&](const Loop* l) {
+      return l->kind == LoopKind::kReduction && !reduce.index.mentions(l->var);
+    };
+    return over(&loop) && std::none_of(around_.begin(), around_.end(), over);
+  }
+
+  // Every element that the loops inside choose.
+  void initialise(const Reduce& reduce, std::span<const Loop* const> inside) {
+    if (inside.empty()) {
+      at(reduce.buffer, reduce.index, {}) = identity(reduce.op, reduce.value.dtype());
+      mark(reduce.buffer, reduce.index, {});
+      return;
     }
+    const Loop& loop = *inside.front();
+    const int64_t count = reduce.index.mentions(loop.var) ? value_of(loop.extent, {}) : 1;
+    for (int64_t i = 0; i < count; ++i) {
+      vars_[loop.var] = i;
+      initialise(reduce, inside.subspan(1));
+    }
+    vars_.erase(loop.var);
   }
 
   int64_t value_of(const SymExpr& e, std::span<const Expr> symbol_values) {
@@ -225,7 +236,7 @@ class Interpreter {
   std::vector<Array> arrays_;
   std::vector<std::vector<bool>> written_;
   absl::flat_hash_map<Symbol, int64_t> vars_;
-  bool reducing_ = false;
+  std::vector<const Loop*> around_;
 };
 
 }  // namespace
