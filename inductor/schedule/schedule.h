@@ -1,5 +1,7 @@
-// Groups nests into kernels: which loops are merged, run in parallel and vectorised, what stays local.
-//   schedule(program, features);      // afterwards body holds Kernel and ExternCall statements only
+// Groups nests into kernels: which loops are merged, run in parallel and vectorised, what stays
+// local.
+//   schedule(program, features);      // afterwards body holds Kernel and ExternCall statements
+//   only
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,7 @@ namespace inductor {
 struct Features {  // of a device, as far as schedules depend on it
   int vector_bytes = 32;
   int64_t fast_memory_bytes = 256 * 1024;  // a row kept close: L2 a core
-  int max_threads = 0;                     // 0: do not depend on it
+  int64_t local_bytes = 64 * 1024;         // of a kernel's scratch rows, which lie on the stack
 };
 
 struct FusionNote {  // why two neighbours were not fused; for explain()

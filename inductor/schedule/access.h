@@ -1,0 +1,49 @@
+// Who touches which elements: what decides whether two loops may become one.
+//   std::vector<Access> a = accesses(loop), b = accesses(other);
+//   Verdict v = share_iterations(a, b, i0);        // merged over i0, does each iteration stay
+//   whole?
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "aten_bridge/base/verdict.h"
+#include "aten_bridge/symbolic/bounds.h"
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+using aten_bridge::Bounds;
+using aten_bridge::Verdict;
+
+enum class AccessKind : uint8_t { kRead, kWrite, kScatter };
+
+struct Access {
+  int buffer;
+  SymExpr index;
+  AccessKind kind;
+  bool is_affine_in_loops;  // no value read at run time in the index
+};
+
+// Extents of loop variables. Variables are unique in a program, so one table serves all.
+using Extents = absl::flat_hash_map<Symbol, SymExpr>;
+void add_extents(const Stmt& stmt, Extents& extents);
+Bounds bounds_of(const SymExpr& index, const Extents& extents);
+
+// Of a statement and everything inside; extern calls have none (see buffers_read and _written).
+std::vector<Access> accesses(const Stmt& stmt);
+
+// Whether two accesses to one buffer must keep their order. Statements that write disjoint parts
+// of a buffer may change places; a scatter and anything else may not.
+bool conflict(AccessKind a, AccessKind b);
+// Whether statements must keep their order.
+bool depends(const Stmt& a, const Stmt& b);
+
+// Given that the loops around are common to both: whatever one writes and the other uses in
+// iteration `var`, no other iteration of `var` touches.
+Verdict share_iterations(std::span<const Access> a, std::span<const Access> b, Symbol var,
+                         const Extents& extents, const LoopProgram& program);
+
+}  // namespace inductor

@@ -1,0 +1,213 @@
+#include "inductor/schedule/contract.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/rewrite.h"
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/access.h"
+
+namespace inductor {
+namespace {
+
+// ---- Stores and loads ----
+
+void forward(ExprPool& pool, std::vector<Stmt>& body) {
+  absl::flat_hash_map<std::pair<int, SymExpr>, Expr> stored;
+  for (Stmt& stmt : body) {
+    if (auto* loop = std::get_if<Loop>(&stmt)) {
+      forward(pool, loop->body);
+      continue;
+    }
+    rewrite_leaf(
+        stmt,
+        [&](Expr root) {
+          return rewrite(pool, root, [&](Expr e) {
+            if (e.op() != ScalarOp::load) return Expr();
+            const auto it = stored.find({e.buffer(), e.index()});
+            return it == stored.end() ? Expr() : it->second;
+          });
+        },
+        [](const SymExpr& index) { return index; });
+    if (const auto* store = std::get_if<Store>(&stmt))
+      stored[{store->buffer, store->index}] = store->value;
+  }
+}
+
+absl::flat_hash_set<int> read_buffers(const LoopProgram& program) {
+  absl::flat_hash_set<int> read;
+  for (const Stmt& stmt : program.body)
+    for (int b : buffers_read(stmt)) read.insert(b);
+  for (const auto& output : program.outputs)
+    if (output) read.insert(output->buffer);
+  return read;
+}
+
+// Whether anything was removed.
+bool remove_from(std::vector<Stmt>& body, const std::function<bool(int)>& is_unread) {
+  bool changed = false;
+  std::erase_if(body, [&](Stmt& stmt) {
+    const auto inside = [&](auto& outer) {
+      changed |= remove_from(outer.body, is_unread);
+      return outer.body.empty();
+    };
+    const bool goes = std::visit(overloaded{
+                                     [&](Loop& l) { return inside(l); },
+                                     [](Kernel&) { return false; },
+                                     [](ExternCall&) { return false; },
+                                     [&](auto& leaf) { return is_unread(leaf.buffer); },
+                                 },
+                                 stmt);
+    changed |= goes;
+    return goes;
+  });
+  return changed;
+}
+
+void remove_empty_kernels(LoopProgram& program) {
+  size_t kept = 0;
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const auto* kernel = std::get_if<Kernel>(&program.body[i]);
+    if (kernel && kernel->body.empty()) continue;
+    if (kept != i) {
+      program.body[kept] = std::move(program.body[i]);
+      program.origins[kept] = std::move(program.origins[i]);
+    }
+    ++kept;
+  }
+  program.body.resize(kept);
+  program.origins.resize(kept);
+}
+
+// ---- Locals ----
+
+struct Use {
+  std::vector<const Loop*> around;
+  SymExpr index;
+  bool is_affine, is_reduced;
+};
+
+absl::flat_hash_map<int, std::vector<Use>> uses_in(const Kernel& kernel) {
+  absl::flat_hash_map<int, std::vector<Use>> uses;
+  for_each_leaf(kernel.body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
+    for (const Access& a : accesses(leaf))
+      uses[a.buffer].push_back(
+          {{around.begin(), around.end()},
+           a.index,
+           a.is_affine_in_loops,
+           a.kind != AccessKind::kRead && std::holds_alternative<Reduce>(leaf)});
+  });
+  return uses;
+}
+
+// The loops around all uses whose terms may go. A Reduce's index must mention the reduction loops
+// that it does not reduce over.
+std::vector<const Loop*> common_loops(const std::vector<Use>& uses) {
+  std::vector<const Loop*> common = uses[0].around;
+  for (const Use& u : uses) {
+    const auto end = std::mismatch(common.begin(), common.end(), u.around.begin(), u.around.end());
+    common.erase(end.first, common.end());
+  }
+  if (std::any_of(uses.begin(), uses.end(), [](const Use& u) { return u.is_reduced; }))
+    std::erase_if(common, [](const Loop* l) { return l->kind == LoopKind::kReduction; });
+  return common;
+}
+
+struct Row {
+  SymExpr dropped;  // what to take off every index
+  int64_t size;
+};
+
+std::optional<Row> row_of(const std::vector<Use>& uses, const Extents& extents) {
+  const std::vector<const Loop*> common = common_loops(uses);
+  if (common.empty()) return std::nullopt;
+  SymExpr dropped = 0;
+  for (const Loop* l : common) {
+    const auto step = uses[0].index.coefficient(l->var);
+    if (!step) return std::nullopt;
+    dropped += *step * SymExpr::symbol(l->var);
+  }
+  Bounds all{Bounds().high, Bounds().low};
+  for (const Use& u : uses) {
+    const SymExpr rest = u.index - dropped;
+    const bool free = std::none_of(common.begin(), common.end(),
+                                   [&](const Loop* l) { return rest.mentions(l->var); });
+    if (!u.is_affine || !free) return std::nullopt;
+    const Bounds b = bounds_of(rest, extents);
+    if (b.low == Bounds().low || b.high == Bounds().high) return std::nullopt;
+    all = {std::min(all.low, b.low), std::max(all.high, b.high)};
+  }
+  return Row{dropped + all.low, all.high - all.low + 1};
+}
+
+void rewrite_indices(ExprPool& pool, std::vector<Stmt>& body, int buffer, const SymExpr& dropped) {
+  for (Stmt& stmt : body) {
+    if (auto* loop = std::get_if<Loop>(&stmt)) {
+      rewrite_indices(pool, loop->body, buffer, dropped);
+      continue;
+    }
+    const bool writes = written_buffer(stmt) == buffer;
+    rewrite_leaf(
+        stmt,
+        [&](Expr root) {
+          return rewrite(pool, root, [&](Expr e) {
+            if (e.op() != ScalarOp::load || e.buffer() != buffer) return Expr();
+            return pool.load(buffer, e.index() - dropped, e.dtype());
+          });
+        },
+        [&](const SymExpr& index) { return writes ? index - dropped : index; });
+  }
+}
+
+}  // namespace
+
+void forward_stores(LoopProgram& program, Kernel& kernel) { forward(program.pool, kernel.body); }
+
+void remove_unread(LoopProgram& program) {
+  for (bool changed = true; changed;) {
+    const absl::flat_hash_set<int> read = read_buffers(program);
+    changed = false;
+    for (Stmt& stmt : program.body)
+      if (auto* kernel = std::get_if<Kernel>(&stmt))
+        changed |= remove_from(kernel->body, [&](int b) {
+          return program.buffers[b].role == BufferRole::kTemporary && !read.contains(b);
+        });
+    remove_empty_kernels(program);
+  }
+}
+
+void make_local(LoopProgram& program, const Features& features) {
+  absl::flat_hash_map<int, int> users;  // statements that use a buffer
+  for (const Stmt& stmt : program.body) {
+    absl::flat_hash_set<int> used;
+    for (int b : buffers_read(stmt)) used.insert(b);
+    for (int b : buffers_written(stmt)) used.insert(b);
+    for (int b : used) ++users[b];
+  }
+  for (Stmt& stmt : program.body) {
+    auto* kernel = std::get_if<Kernel>(&stmt);
+    if (!kernel) continue;
+    Extents extents;
+    for (const Stmt& s : kernel->body) add_extents(s, extents);
+    int64_t bytes = 0;
+    const auto uses = uses_in(*kernel);
+    for (int b : buffers_written(stmt)) {
+      Buffer& buffer = program.buffers[b];
+      if (buffer.role != BufferRole::kTemporary || users[b] != 1) continue;
+      const auto row = row_of(uses.at(b), extents);
+      const int64_t size = row ? row->size * aten_bridge::size_in_bytes(buffer.type.dtype) : 0;
+      if (!row || bytes + size > features.local_bytes) continue;
+      bytes += size;
+      buffer.role = BufferRole::kLocal;
+      buffer.type.sizes = {row->size};
+      buffer.type.strides = {1};
+      rewrite_indices(program.pool, kernel->body, b, row->dropped);
+    }
+  }
+}
+
+}  // namespace inductor

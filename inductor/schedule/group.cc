@@ -1,0 +1,191 @@
+#include "inductor/schedule/group.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/fuse.h"
+#include "inductor/schedule/nest.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::str_cat;
+using BufferSet = absl::flat_hash_set<int>;
+
+bool meet(const BufferSet& a, const std::vector<int>& b) {
+  return std::any_of(b.begin(), b.end(), [&](int x) { return a.contains(x); });
+}
+
+struct Group {
+  std::vector<Stmt> body;  // one extern call, or loops
+  BufferSet reads, writes;
+  std::vector<std::string> origins;
+  bool is_extern = false;
+
+  void add_uses(const Stmt& stmt) {
+    for (int b : buffers_read(stmt)) reads.insert(b);
+    for (int b : buffers_written(stmt)) writes.insert(b);
+  }
+  void add_origin(const std::string& origin) {
+    if (!origin.empty() && std::find(origins.begin(), origins.end(), origin) == origins.end())
+      origins.push_back(origin);
+  }
+};
+
+struct Uses {
+  std::vector<int> reads, writes;
+};
+
+bool must_follow(const Uses& later, const Group& earlier) {
+  return meet(earlier.writes, later.reads) || meet(earlier.writes, later.writes) ||
+         meet(earlier.reads, later.writes);
+}
+
+Uses uses_of(const Group& g) {
+  return {{g.reads.begin(), g.reads.end()}, {g.writes.begin(), g.writes.end()}};
+}
+
+class Grouper {
+ public:
+  Grouper(LoopProgram& program, const Features& features)
+      : program_(program), features_(features) {}
+
+  std::vector<FusionNote> run() {
+    std::vector<Stmt> body = std::move(program_.body);
+    const std::vector<std::string> origins = std::move(program_.origins);
+    for (size_t i = 0; i < body.size(); ++i) {
+      const std::string origin = i < origins.size() ? origins[i] : "";
+      if (std::holds_alternative<ExternCall>(body[i])) {
+        append(std::move(body[i]), origin).is_extern = true;
+        continue;
+      }
+      for (Nest& nest : normalize(program_, {std::move(body[i]), origin})) add(std::move(nest));
+    }
+    finish();
+    return std::move(notes_);
+  }
+
+ private:
+  Group& append(Stmt stmt, const std::string& origin) {
+    Group& g = groups_.emplace_back();
+    g.add_uses(stmt);
+    g.add_origin(origin);
+    g.body.push_back(std::move(stmt));
+    return g;
+  }
+
+  struct Candidate {
+    size_t at;
+    int64_t bytes;  // of the buffers that both use; twice, where one makes what the other reads
+  };
+
+  void add(Nest nest) {
+    const Uses uses{buffers_read(nest.stmt), buffers_written(nest.stmt)};
+    std::vector<Candidate> candidates;
+    for (size_t k = groups_.size(); k-- > 0;)
+      if (!groups_[k].is_extern) candidates.push_back({k, shared_bytes(groups_[k], uses)});
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.bytes > b.bytes; });
+    for (const Candidate& c : candidates) {
+      const std::string reason = try_fuse(c.at, nest, uses);
+      if (reason.empty()) return;
+      if (c.bytes > 0) note(groups_[c.at], nest, reason);
+    }
+    append(std::move(nest.stmt), nest.origin);
+  }
+
+  int64_t shared_bytes(const Group& g, const Uses& uses) const {
+    int64_t bytes = 0;
+    BufferSet seen;
+    for (const auto* list : {&uses.reads, &uses.writes})
+      for (int b : *list)
+        if ((g.reads.contains(b) || g.writes.contains(b)) && seen.insert(b).second)
+          bytes += size_of(b) * (g.writes.contains(b) ? 2 : 1);
+    return bytes;
+  }
+
+  int64_t size_of(int buffer) const {
+    const TensorType& type = program_.buffers[buffer].type;
+    return aten_bridge::element_count(type).constant().value_or(1) *
+           aten_bridge::size_in_bytes(type.dtype);
+  }
+
+  void note(const Group& g, const Nest& nest, const std::string& reason) {
+    notes_.push_back({absl::StrJoin(g.origins, ", "), nest.origin, reason});
+  }
+
+  // Empty when it was done.
+  std::string try_fuse(size_t at, const Nest& nest, const Uses& uses) {
+    std::vector<size_t> first;
+    if (!order_allows(at, uses, &first))
+      return "something between needs the one and feeds the other";
+    Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, features_);
+    if (!fusion.verdict) return fusion.verdict.reason();
+    Group& g = groups_[at];
+    g.body = std::move(fusion.body);
+    g.add_uses(nest.stmt);
+    g.add_origin(nest.origin);
+    move_before(at, first);
+    return "";
+  }
+
+  // Whether the nest can run together with the group at `at`; `first`: the groups behind it that
+  // the nest needs, which must go before it.
+  bool order_allows(size_t at, const Uses& uses, std::vector<size_t>* first) const {
+    std::vector<Uses> needed{uses};
+    for (size_t k = groups_.size(); --k > at;) {
+      const Group& g = groups_[k];
+      const bool is_needed = std::any_of(needed.begin(), needed.end(),
+                                         [&](const Uses& u) { return must_follow(u, g); });
+      // Extern calls keep their order among themselves: they may draw random numbers.
+      const bool keeps_order =
+          g.is_extern &&
+          std::any_of(first->begin(), first->end(), [&](size_t f) { return groups_[f].is_extern; });
+      if (!is_needed && !keeps_order) continue;
+      if (must_follow(uses_of(g), groups_[at])) return false;
+      needed.push_back(uses_of(g));
+      first->push_back(k);
+    }
+    std::reverse(first->begin(), first->end());
+    return true;
+  }
+
+  void move_before(size_t at, const std::vector<size_t>& first) {
+    size_t to = at;
+    for (size_t from : first) {
+      std::rotate(groups_.begin() + static_cast<ptrdiff_t>(to),
+                  groups_.begin() + static_cast<ptrdiff_t>(from),
+                  groups_.begin() + static_cast<ptrdiff_t>(from) + 1);
+      ++to;
+    }
+  }
+
+  void finish() {
+    for (Group& g : groups_) {
+      if (g.is_extern) {
+        program_.body.push_back(std::move(g.body[0]));
+        program_.origins.push_back(g.origins.empty() ? "" : g.origins[0]);
+        continue;
+      }
+      program_.body.push_back(Kernel{"", std::move(g.body), std::move(g.origins)});
+      program_.origins.push_back("");
+    }
+  }
+
+  LoopProgram& program_;
+  const Features& features_;
+  std::vector<Group> groups_;
+  std::vector<FusionNote> notes_;
+};
+
+}  // namespace
+
+std::vector<FusionNote> group(LoopProgram& program, const Features& features) {
+  return Grouper(program, features).run();
+}
+
+}  // namespace inductor

@@ -1,0 +1,212 @@
+#include "inductor/schedule/nest.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/rewrite.h"
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/access.h"
+
+namespace inductor {
+
+using aten_bridge::str_cat;
+
+namespace {
+
+// A nest taken apart: loops without bodies, outermost first, and the leaf.
+struct Parts {
+  std::vector<Loop> loops;
+  Stmt leaf;
+};
+
+Parts take_apart(Stmt stmt) {
+  Parts parts;
+  while (auto* loop = std::get_if<Loop>(&stmt)) {
+    Stmt inner = std::move(loop->body[0]);
+    loop->body.clear();
+    parts.loops.push_back(std::move(*loop));
+    stmt = std::move(inner);
+  }
+  parts.leaf = std::move(stmt);
+  return parts;
+}
+
+Stmt put_together(Parts parts) {
+  Stmt stmt = std::move(parts.leaf);
+  for (size_t i = parts.loops.size(); i-- > 0;) {
+    parts.loops[i].body.clear();
+    parts.loops[i].body.push_back(std::move(stmt));
+    stmt = std::move(parts.loops[i]);
+  }
+  return stmt;
+}
+
+void drop_unit_loops(ExprPool& pool, Parts& parts) {
+  bool reduces = false;
+  std::erase_if(parts.loops, [&](const Loop& loop) {
+    if (loop.extent != SymExpr(1)) {
+      reduces |= loop.kind == LoopKind::kReduction;
+      return false;
+    }
+    substitute(pool, parts.leaf, loop.var, 0);
+    return true;
+  });
+  if (const auto* r = std::get_if<Reduce>(&parts.leaf); r && !reduces)
+    parts.leaf = Store{r->buffer, r->index, r->value};
+}
+
+// How far apart in memory a loop's iterations are, by the accesses that matter: what a store
+// writes, what a reduction reads.
+int64_t distance(const Loop& loop, const Stmt& leaf) {
+  int64_t most = 0;
+  for (const Access& a : accesses(leaf)) {
+    const bool matters = (a.kind == AccessKind::kRead) != std::holds_alternative<Store>(leaf);
+    if (matters) most = std::max(most, std::abs(a.index.coefficient(loop.var).value_or(0)));
+  }
+  return most;
+}
+
+void order(Parts& parts) {
+  if (std::holds_alternative<Scatter>(parts.leaf)) return;  // keeps the order of its sums
+  std::stable_sort(parts.loops.begin(), parts.loops.end(), [&](const Loop& a, const Loop& b) {
+    return distance(a, parts.leaf) > distance(b, parts.leaf);
+  });
+}
+
+// outer * extent + inner as one loop: every index advances as far for one step of the outer loop as
+// for all steps of the inner one.
+bool is_one_walk(const Loop& outer, const Loop& inner, std::span<const Stmt> body) {
+  const auto steps = inner.extent.constant();
+  if (!steps || outer.kind != inner.kind) return false;
+  const auto fits = [&](const SymExpr& index) {
+    const auto a = index.coefficient(outer.var), b = index.coefficient(inner.var);
+    return a && b && *a == *steps * *b;
+  };
+  bool all = true;
+  for_each_stmt(body, [&](const Stmt& stmt) {
+    if (const auto* loop = std::get_if<Loop>(&stmt)) {
+      all &= !loop->extent.mentions(outer.var) && !loop->extent.mentions(inner.var);
+      return;
+    }
+    all &= fits(written_index(stmt));
+    const std::vector<Expr> roots = expressions(stmt);
+    for_each_node(roots, [&](Expr e) {
+      if (e.op() == ScalarOp::load || e.op() == ScalarOp::index) all &= fits(e.index());
+    });
+  });
+  return all && !inner.extent.mentions(outer.var);
+}
+
+// ---- Chunks ----
+
+constexpr int64_t kWorthCutting = 16 * 1024;  // iterations
+constexpr int64_t kMostChunks = 64;           // enough for many threads, few to sum afterwards
+constexpr int64_t kLeastRows = 16;            // of a chunk
+constexpr int64_t kLeastPerChunk = 2048;      // iterations
+
+// Depends on the shape alone, so that results do not depend on the number of threads.
+int64_t chunk_count(const Parts& parts) {
+  int64_t all = 1;
+  for (const Loop& loop : parts.loops) all *= loop.extent.constant().value_or(1);
+  if (all < kWorthCutting) return 1;
+  const auto rows = parts.loops[0].extent.constant();
+  const int64_t most = std::min({kMostChunks, rows.value_or(1) / kLeastRows, all / kLeastPerChunk});
+  for (int64_t count = most; count > 1; --count)
+    if (*rows % count == 0) return count;
+  return 1;
+}
+
+// buffer[...] += x over r  becomes  partial[c, ...] += x over r within chunk c;
+// buffer[...] += partial[c, ...] over c.
+std::vector<Parts> cut_reduction(LoopProgram& program, Parts parts) {
+  auto* reduce = std::get_if<Reduce>(&parts.leaf);
+  const bool outer = reduce && !parts.loops.empty() && parts.loops[0].kind == LoopKind::kReduction;
+  const int64_t count = outer ? chunk_count(parts) : 1;
+  std::vector<Parts> result;
+  if (count == 1) {
+    result.push_back(std::move(parts));
+    return result;
+  }
+  const Buffer whole = program.buffers[reduce->buffer];  // grows below
+  const int partial = static_cast<int>(program.buffers.size());
+  const Symbol chunk = fresh_variable(program), sum_chunk = fresh_variable(program);
+  const int64_t rows = parts.loops[0].extent.as_constant() / count;
+
+  // One chunk's results lie together, in the order of the loops.
+  Parts sum;
+  sum.loops.push_back(Loop{sum_chunk, count, LoopKind::kReduction});
+  std::vector<SymExpr> sizes{count};
+  SymExpr at = 0, sum_at = 0, sum_index = reduce->index;
+  for (const Loop& loop : parts.loops) {
+    if (loop.kind == LoopKind::kReduction) continue;
+    const Symbol var = fresh_variable(program);
+    sum.loops.push_back(Loop{var, loop.extent});
+    sizes.push_back(loop.extent);
+    at = at * loop.extent + SymExpr::symbol(loop.var);
+    sum_at = sum_at * loop.extent + SymExpr::symbol(var);
+    sum_index = sum_index.substitute({{loop.var, SymExpr::symbol(var)}});
+  }
+  const SymExpr size = aten_bridge::product({sizes.begin() + 1, sizes.end()});
+  TensorType type{whole.type.dtype, whole.type.device, sizes,
+                  aten_bridge::contiguous_strides(sizes)};
+  program.buffers.push_back({str_cat(whole.name, "_partial"), type, BufferRole::kTemporary});
+  sum.leaf = Reduce{
+      reduce->buffer, sum_index, reduce->op,
+      program.pool.load(partial, SymExpr::symbol(sum_chunk) * size + sum_at, whole.type.dtype)};
+
+  const SymExpr row = SymExpr::symbol(chunk) * rows + SymExpr::symbol(parts.loops[0].var);
+  substitute(program.pool, parts.leaf, parts.loops[0].var, row);
+  reduce = std::get_if<Reduce>(&parts.leaf);
+  reduce->buffer = partial;
+  reduce->index = SymExpr::symbol(chunk) * size + at;
+  parts.loops[0].extent = rows;
+  parts.loops.insert(parts.loops.begin(), Loop{chunk, count});
+  result.push_back(std::move(parts));
+  result.push_back(std::move(sum));
+  return result;
+}
+
+}  // namespace
+
+Symbol fresh_variable(LoopProgram& program) { return {'i', program.next_var++}; }
+
+void substitute(ExprPool& pool, Stmt& stmt, Symbol var, const SymExpr& value) {
+  const SymbolMap map{{var, value}};
+  if (auto* loop = std::get_if<Loop>(&stmt)) {
+    loop->extent = loop->extent.substitute(map);
+    for (Stmt& inner : loop->body) substitute(pool, inner, var, value);
+    return;
+  }
+  rewrite_leaf(
+      stmt, [&](Expr e) { return inductor::substitute(pool, e, map); },
+      [&](const SymExpr& index) { return index.substitute(map); });
+}
+
+void collapse(LoopProgram& program, Stmt& stmt) {
+  auto* outer = std::get_if<Loop>(&stmt);
+  if (!outer) return;
+  for (Stmt& inner : outer->body) collapse(program, inner);
+  if (outer->body.size() != 1) return;
+  auto* inner = std::get_if<Loop>(&outer->body[0]);
+  if (!inner || !is_one_walk(*outer, *inner, inner->body)) return;
+  const Symbol dropped = outer->var;
+  Loop merged = std::move(*inner);
+  merged.extent = outer->extent * merged.extent;
+  for (Stmt& s : merged.body) substitute(program.pool, s, dropped, 0);
+  stmt = std::move(merged);
+}
+
+std::vector<Nest> normalize(LoopProgram& program, Nest nest) {
+  Parts parts = take_apart(std::move(nest.stmt));
+  drop_unit_loops(program.pool, parts);
+  order(parts);
+  Stmt whole = put_together(std::move(parts));
+  collapse(program, whole);
+  std::vector<Nest> nests;
+  for (Parts& p : cut_reduction(program, take_apart(std::move(whole))))
+    nests.push_back({put_together(std::move(p)), nest.origin});
+  return nests;
+}
+
+}  // namespace inductor

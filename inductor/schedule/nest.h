@@ -1,0 +1,30 @@
+// One nest in the form that the scheduler works on.
+//   for (Nest& nest : normalize(program, std::move(stmt), origin)) ...
+// No loops of one iteration; loops ordered so that the innermost one walks memory; neighbours that
+// walk memory as one loop are one; a large reduction over outer loops is cut into chunks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+struct Nest {
+  Stmt stmt;  // loops around one leaf
+  std::string origin;
+};
+
+// More than one nest where a reduction is cut: partial results, then their sum.
+std::vector<Nest> normalize(LoopProgram& program, Nest nest);
+
+// Makes one loop of neighbours, here and inside, where all indices allow it.
+void collapse(LoopProgram& program, Stmt& stmt);
+
+// Replaces loop variables in everything inside.
+void substitute(ExprPool& pool, Stmt& stmt, Symbol var, const SymExpr& value);
+
+Symbol fresh_variable(LoopProgram& program);
+
+}  // namespace inductor
