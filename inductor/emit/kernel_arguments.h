@@ -1,0 +1,28 @@
+// What a kernel is given and what it makes for itself, and how the text names them.
+//   KernelArguments a = kernel_arguments(program, kernel);
+//   a.buffers == {4, 7};  a.names.at(4) == "in0";  a.names.at(7) == "out0"
+// Names follow the order of first mention, so that equal loops give equal text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+struct KernelArguments {
+  std::vector<int> buffers;                     // in argument order
+  std::vector<Symbol> sizes;                    // in argument order
+  absl::flat_hash_set<int> written;             // of buffers
+  absl::flat_hash_map<int, std::string> names;  // of buffers and locals: in0, out0, tmp0
+  // The locals to declare at the start of a body: the innermost one that contains all their uses.
+  absl::flat_hash_map<const Stmt*, std::vector<int>> locals_of;  // key: the body's first statement
+};
+
+KernelArguments kernel_arguments(const LoopProgram& program, const Kernel& kernel);
+
+}  // namespace inductor

@@ -1,0 +1,469 @@
+// What generated C++ kernels stand on: types, memory, conversions, operators. Math is in
+// td_cpu_math.h, which follows in every translation unit.
+//
+//   for (int64_t i0 = 0; i0 < 1024; i0 += 8)
+//     td_store(out0 + i0, td_max(td_load<f32x8>(in0 + i0), td_set<f32x8>(0.0f)));
+//   out0[1024] = td_max(in0[1024], 0.0f);        // the same functions serve scalars
+//
+// Includes nothing. GCC 12 and clang 14, -std=c++20 -fwrapv -ffp-contract=off; uses AVX2, FMA and
+// F16C where the target has them and is correct without.
+//  - A vector has 8 lanes, or 4 in loops that touch f64. Integers wrap.
+//  - A bool in memory is a byte, 0 or 1; in a scalar it is bool, in a vector a mask: lanes 0 or ~0.
+//  - f16 and bf16 are storage: they are loaded, stored, and cast to and from f32.
+
+#define TD static inline __attribute__((always_inline, unused))
+
+typedef __INT8_TYPE__ int8_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT64_TYPE__ uint64_t;
+
+extern "C" {
+struct TdContext {  // as in runtime/core/launcher.h
+  void (*parallel_for)(int64_t count, int64_t grain,
+                       void (*body)(void* argument, int64_t begin, int64_t end), void* argument);
+  void* stream;
+};
+}
+
+struct td_arguments {  // what a parallel loop's body gets
+  void* const* buffers;
+  const int64_t* sizes;
+};
+
+// ---- Types
+// ----------------------------------------------------------------------------------------
+
+struct f16 {
+  uint16_t bits;
+};
+struct bf16 {
+  uint16_t bits;
+};
+
+template <class T>
+struct td_type {  // of a scalar
+  static constexpr int width = 1;
+  using element = T;
+};
+#define TD_VECTOR(name, T, lanes)                                 \
+  typedef T name __attribute__((vector_size(sizeof(T) * lanes))); \
+  template <>                                                     \
+  struct td_type<name> {                                          \
+    static constexpr int width = lanes;                           \
+    using element = T;                                            \
+  };
+TD_VECTOR(f32x8, float, 8)
+TD_VECTOR(i32x8, int32_t, 8)
+TD_VECTOR(i16x8, int16_t, 8)
+TD_VECTOR(i8x8, int8_t, 8)
+TD_VECTOR(u8x8, uint8_t, 8)
+TD_VECTOR(u16x8, uint16_t, 8)
+TD_VECTOR(boolx8, uint32_t, 8)
+TD_VECTOR(f64x4, double, 4)
+TD_VECTOR(f32x4, float, 4)
+TD_VECTOR(i64x4, int64_t, 4)
+TD_VECTOR(i32x4, int32_t, 4)
+TD_VECTOR(i16x4, int16_t, 4)
+TD_VECTOR(i8x4, int8_t, 4)
+TD_VECTOR(u8x4, uint8_t, 4)
+TD_VECTOR(u16x4, uint16_t, 4)
+TD_VECTOR(boolx4, uint64_t, 4)
+#undef TD_VECTOR
+
+// Two registers: compilers scalarise comparisons of vectors wider than a register.
+struct i64x8 {
+  i64x4 low, high;
+  __attribute__((always_inline)) int64_t operator[](int l) const {
+    return l < 4 ? low[l] : high[l - 4];
+  }
+};
+template <>
+struct td_type<i64x8> {
+  static constexpr int width = 8;
+  using element = int64_t;
+};
+
+template <class Storage, class Bits>
+struct td_half_vector {  // of f16 or bf16
+  Bits bits;
+};
+using f16x8 = td_half_vector<f16, u16x8>;
+using f16x4 = td_half_vector<f16, u16x4>;
+using bf16x8 = td_half_vector<bf16, u16x8>;
+using bf16x4 = td_half_vector<bf16, u16x4>;
+
+template <class V>
+inline constexpr int td_width = td_type<V>::width;
+template <class A, class B>
+inline constexpr bool td_same = false;
+template <class A>
+inline constexpr bool td_same<A, A> = true;
+template <class V>
+inline constexpr bool td_is_mask = td_same<V, boolx8> || td_same<V, boolx4>;
+template <class V>
+inline constexpr bool td_is_half = false;
+template <class S, class B>
+inline constexpr bool td_is_half<td_half_vector<S, B>> = true;
+template <>
+inline constexpr bool td_is_half<f16> = true;
+template <>
+inline constexpr bool td_is_half<bf16> = true;
+template <class V>
+inline constexpr bool td_is_floating =
+    td_same<typename td_type<V>::element, float> || td_same<typename td_type<V>::element, double>;
+
+TD f32x4 td_low(f32x8 v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3); }
+TD f32x4 td_high(f32x8 v) { return __builtin_shufflevector(v, v, 4, 5, 6, 7); }
+template <class V4>
+TD auto td_join(V4 a, V4 b) {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+// ---- Making vectors
+// -------------------------------------------------------------------------------
+
+// V{f(0), f(1), ...}
+template <class V, class F>
+TD V td_lanes(F f) {
+  if constexpr (td_is_half<V>) {
+    return {td_lanes<decltype(V::bits)>([&](int l) { return f(l).bits; })};
+  } else if constexpr (td_is_mask<V>) {
+    using E = typename td_type<V>::element;
+    if constexpr (td_width<V> == 8) {
+      return V{E(-E(f(0))), E(-E(f(1))), E(-E(f(2))), E(-E(f(3))),
+               E(-E(f(4))), E(-E(f(5))), E(-E(f(6))), E(-E(f(7)))};
+    } else {
+      return V{E(-E(f(0))), E(-E(f(1))), E(-E(f(2))), E(-E(f(3)))};
+    }
+  } else if constexpr (td_same<V, i64x8>) {
+    return V{i64x4{f(0), f(1), f(2), f(3)}, i64x4{f(4), f(5), f(6), f(7)}};
+  } else if constexpr (td_width<V> == 8) {
+    return V{f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)};
+  } else {
+    return V{f(0), f(1), f(2), f(3)};
+  }
+}
+
+template <class V, class T>
+TD V td_set(T x) {
+  if constexpr (td_same<V, T>) {
+    return x;
+  } else {
+    return td_lanes<V>([&](int) { return x; });
+  }
+}
+
+// first, first + step, first + 2 * step, ...
+template <class V>
+TD V td_iota(int64_t first, int64_t step) {
+  return td_lanes<V>([&](int l) { return first + l * step; });
+}
+
+// ---- Memory
+// ---------------------------------------------------------------------------------------
+
+template <class V>
+struct __attribute__((packed, may_alias)) td_unaligned {
+  V value;
+};
+
+template <class V, class T>
+TD V td_load(const T* p) {
+  if constexpr (td_is_half<V>) {
+    return {td_load<decltype(V::bits)>(&p->bits)};
+  } else if constexpr (td_same<V, boolx8>) {
+    return (boolx8)(__builtin_convertvector(td_load<u8x8>((const uint8_t*)p), i32x8) != 0);
+  } else if constexpr (td_same<V, boolx4>) {
+    return (boolx4)(__builtin_convertvector(td_load<u8x4>((const uint8_t*)p), i64x4) != 0);
+  } else {
+    return ((const td_unaligned<V>*)p)->value;
+  }
+}
+
+template <class T, class V>
+TD void td_store(T* p, V v) {
+  if constexpr (td_is_half<V>) {
+    td_store(&p->bits, v.bits);
+  } else if constexpr (td_same<V, boolx8>) {
+    td_store((uint8_t*)p, __builtin_convertvector((i32x8)(v & 1), u8x8));
+  } else if constexpr (td_same<V, boolx4>) {
+    td_store((uint8_t*)p, __builtin_convertvector((i64x4)(v & 1), u8x4));
+  } else {
+    ((td_unaligned<V>*)p)->value = v;
+  }
+}
+
+// *address(l) = lane l, in order
+template <class F, class V>
+TD void td_store_lanes(F address, V v) {
+  typename td_type<V>::element lanes[td_width<V>];
+  td_store(lanes, v);
+  for (int l = 0; l < td_width<V>; ++l) *address(l) = lanes[l];
+}
+template <class F>
+TD void td_store_lanes(F address, boolx8 v) {
+  for (int l = 0; l < 8; ++l) *address(l) = v[l] != 0;
+}
+template <class F>
+TD void td_store_lanes(F address, boolx4 v) {
+  for (int l = 0; l < 4; ++l) *address(l) = v[l] != 0;
+}
+template <class F, class S, class B>
+TD void td_store_lanes(F address, td_half_vector<S, B> v) {
+  for (int l = 0; l < td_width<B>; ++l) *address(l) = S{v.bits[l]};
+}
+
+// ---- Choice
+// ---------------------------------------------------------------------------------------
+
+// What a comparison gives, as the bool of its width.
+template <class M>
+TD auto td_bool(M m) {
+  if constexpr (td_width<M> == 1 || td_is_mask<M>) {
+    return m;
+  } else if constexpr (td_width<M> == 8) {
+    return (boolx8) __builtin_convertvector(m, i32x8);
+  } else {
+    return (boolx4) __builtin_convertvector(m, i64x4);
+  }
+}
+
+template <class C, class V>
+TD V td_select(C c, V a, V b) {
+  if constexpr (td_width<C> == 1) {
+    return c ? a : b;
+  } else if constexpr (td_is_mask<V>) {
+    return (c & a) | (~c & b);
+  } else if constexpr (td_same<V, i64x8>) {
+    const i32x8 m = (i32x8)c;
+    const i64x4 low = __builtin_convertvector(__builtin_shufflevector(m, m, 0, 1, 2, 3), i64x4);
+    const i64x4 high = __builtin_convertvector(__builtin_shufflevector(m, m, 4, 5, 6, 7), i64x4);
+    return {low ? a.low : b.low, high ? a.high : b.high};
+  } else if constexpr (td_width<C> == 8) {
+    return __builtin_convertvector((i32x8)c, decltype(a == b)) ? a : b;
+  } else {
+    return __builtin_convertvector((i64x4)c, decltype(a == b)) ? a : b;
+  }
+}
+
+// ---- Operators
+// ------------------------------------------------------------------------------------
+
+#define TD_I64X8(op) \
+  TD i64x8 operator op(i64x8 a, i64x8 b) { return {a.low op b.low, a.high op b.high}; }
+TD_I64X8(+)
+TD_I64X8(-)
+TD_I64X8(*)
+TD_I64X8(&)
+TD_I64X8(|)
+TD_I64X8(^)
+#undef TD_I64X8
+#define TD_I64X8(op)                                                          \
+  TD boolx8 operator op(i64x8 a, i64x8 b) {                                   \
+    return (boolx8)td_join(__builtin_convertvector(a.low op b.low, i32x4),    \
+                           __builtin_convertvector(a.high op b.high, i32x4)); \
+  }
+TD_I64X8(==)
+TD_I64X8(!=)
+TD_I64X8(<)
+TD_I64X8(<=)
+TD_I64X8(>)
+TD_I64X8(>=)
+#undef TD_I64X8
+TD i64x8 operator-(i64x8 a) { return {-a.low, -a.high}; }
+
+template <class V, class F>
+TD V td_each(F f, V a) {
+  return td_lanes<V>([&](int l) { return f(a[l]); });
+}
+template <class V, class F>
+TD V td_each(F f, V a, V b) {
+  return td_lanes<V>([&](int l) { return f(a[l], b[l]); });
+}
+
+// NaN wins.
+template <class V>
+TD V td_max(V a, V b) {
+  return td_select(td_bool((a > b) | (a != a)), a, b);
+}
+template <class V>
+TD V td_min(V a, V b) {
+  return td_select(td_bool((a < b) | (a != a)), a, b);
+}
+
+template <class V>
+TD V td_not(V a) {
+  if constexpr (td_same<V, bool>) {
+    return !a;
+  } else if constexpr (td_same<V, i64x8>) {
+    return {~a.low, ~a.high};
+  } else {
+    return V(~a);
+  }
+}
+
+// Integers: see td_ref in ir/scalar_reference.h for what division by zero and wide shifts give.
+template <class V>
+TD V td_trunc_div(V a, V b) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x, auto y) { return td_trunc_div(x, y); }, a, b);
+  } else {
+    return b == 0 ? V(0) : V(-1) < V(0) && b == V(-1) ? V(V(0) - a) : V(a / b);
+  }
+}
+template <class V>
+TD V td_shift_left(V a, V b) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x, auto y) { return td_shift_left(x, y); }, a, b);
+  } else {
+    return b < 0 || b >= V(sizeof(V) * 8) ? V(0) : V(uint64_t(a) << b);
+  }
+}
+template <class V>
+TD V td_shift_right(V a, V b) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x, auto y) { return td_shift_right(x, y); }, a, b);
+  } else {
+    constexpr int most = sizeof(V) * 8 - (V(-1) < V(0) ? 1 : 0);
+    return b < 0 || b >= V(most) ? V(a < 0 ? -1 : 0) : V(a >> b);
+  }
+}
+
+// Symbolic index expressions print as C with these.
+TD int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }  // b > 0
+TD int64_t mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+TD int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+TD int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// ---- Conversions
+// ----------------------------------------------------------------------------------
+
+TD float td_from_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+TD uint32_t td_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
+
+TD float td_widen(bf16 x) { return td_from_bits(uint32_t(x.bits) << 16); }
+TD float td_widen(f16 x) {
+  const uint32_t sign = uint32_t(x.bits & 0x8000) << 16, rest = x.bits & 0x7fff;
+  if (rest >= 0x7c00) return td_from_bits(sign | 0x7f800000 | (rest << 13));  // infinite, NaN
+  // The bits as those of a float are 2^112 too small, subnormal numbers included.
+  return td_from_bits(sign | td_bits(td_from_bits(rest << 13) * 0x1p112f));
+}
+
+// Round to nearest, ties to even.
+TD bf16 td_narrow(float x, bf16) {
+  const uint32_t bits = td_bits(x);
+  if (x != x) return {0x7fc0};
+  return {uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+}
+TD f16 td_narrow(float x, f16) {
+  const uint32_t bits = td_bits(x), sign = (bits >> 16) & 0x8000, rest = bits & 0x7fffffff;
+  if (rest > 0x7f800000) return {uint16_t(sign | 0x7e00)};
+  if (rest >= 0x477ff000) return {uint16_t(sign | 0x7c00)};  // rounds to 2^16 or more
+  if (rest < 0x38800000) {  // below 2^-14: adding 0.5 rounds at the last subnormal bit
+    return {uint16_t(sign | (td_bits(td_from_bits(rest) + 0.5f) - 0x3f000000))};
+  }
+  return {uint16_t(sign | ((rest - 0x38000000 + 0xfff + ((rest >> 13) & 1)) >> 13))};
+}
+
+TD f32x8 td_widen(bf16x8 x) { return (f32x8)(__builtin_convertvector(x.bits, i32x8) << 16); }
+TD bf16x8 td_narrow(f32x8 x, bf16x8) {
+  const boolx8 bits = (boolx8)x;
+  const boolx8 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  return {__builtin_convertvector((x != x) ? td_set<boolx8>(0x7fc0u) * -1u : rounded, u16x8)};
+}
+#if defined(__F16C__)
+typedef short td_v8hi __attribute__((vector_size(16)));
+TD f32x8 td_widen(f16x8 x) { return (f32x8)__builtin_ia32_vcvtph2ps256((td_v8hi)x.bits); }
+TD f16x8 td_narrow(f32x8 x, f16x8) { return {(u16x8)__builtin_ia32_vcvtps2ph256(x, 0)}; }
+#else
+TD f32x8 td_widen(f16x8 x) {
+  return td_lanes<f32x8>([&](int l) { return td_widen(f16{x.bits[l]}); });
+}
+TD f16x8 td_narrow(f32x8 x, f16x8) {
+  return td_lanes<f16x8>([&](int l) { return td_narrow(x[l], f16()); });
+}
+#endif
+template <class S>
+TD f32x4 td_widen(td_half_vector<S, u16x4> x) {
+  return td_low(td_widen(td_half_vector<S, u16x8>{td_join(x.bits, x.bits)}));
+}
+template <class S>
+TD td_half_vector<S, u16x4> td_narrow(f32x4 x, td_half_vector<S, u16x4>) {
+  const u16x8 bits = td_narrow(td_join(x, x), td_half_vector<S, u16x8>()).bits;
+  return {__builtin_shufflevector(bits, bits, 0, 1, 2, 3)};
+}
+
+template <class To, class From>
+TD To td_cast(From x) {
+  using E = typename td_type<To>::element;
+  if constexpr (td_same<To, From>) {
+    return x;
+  } else if constexpr (td_is_half<From>) {
+    return td_cast<To>(td_widen(x));
+  } else if constexpr (td_is_half<To>) {
+    using Wide = decltype(td_widen(To()));
+    return td_narrow(td_cast<Wide>(x), To());
+  } else if constexpr (td_width<To> == 1) {
+    // Through int32: what the processor's conversion gives where C++ leaves it open.
+    if constexpr (td_is_floating<From> && !td_same<To, bool> && sizeof(To) < 4)
+      return To(int32_t(x));
+    else
+      return To(x);
+  } else if constexpr (td_is_mask<From>) {
+    return td_select(x, td_set<To>(E(1)), td_set<To>(E(0)));
+  } else if constexpr (td_is_mask<To>) {
+    return td_bool(x != From{});
+  } else if constexpr (td_same<From, i64x8>) {
+    typedef E Half __attribute__((vector_size(4 * sizeof(E))));
+    return td_join(__builtin_convertvector(x.low, Half), __builtin_convertvector(x.high, Half));
+  } else if constexpr (td_same<To, i64x8>) {
+    return {__builtin_convertvector(__builtin_shufflevector(x, x, 0, 1, 2, 3), i64x4),
+            __builtin_convertvector(__builtin_shufflevector(x, x, 4, 5, 6, 7), i64x4)};
+  } else if constexpr (td_is_floating<From> && !td_is_floating<To> && sizeof(E) < 4) {
+    if constexpr (td_width<To> == 8)
+      return __builtin_convertvector(__builtin_convertvector(x, i32x8), To);
+    else
+      return __builtin_convertvector(__builtin_convertvector(x, i32x4), To);
+  } else {
+    return __builtin_convertvector(x, To);
+  }
+}
+
+// ---- Across lanes
+// ---------------------------------------------------------------------------------
+
+// Pairwise: f(f(f(0,4), f(2,6)), f(f(1,5), f(3,7))).
+template <class V, class F>
+TD auto td_across(V v, F f) {
+  if constexpr (td_width<V> == 4)
+    return f(f(v[0], v[2]), f(v[1], v[3]));
+  else
+    return f(f(f(v[0], v[4]), f(v[2], v[6])), f(f(v[1], v[5]), f(v[3], v[7])));
+}
+template <class V>
+TD auto td_across_sum(V v) {
+  return td_across(v, [](auto a, auto b) { return decltype(a)(a + b); });
+}
+template <class V>
+TD auto td_across_prod(V v) {
+  return td_across(v, [](auto a, auto b) { return decltype(a)(a * b); });
+}
+template <class V>
+TD auto td_across_max(V v) {
+  if constexpr (td_is_mask<V>)
+    return td_across(v, [](auto a, auto b) { return a | b; }) != 0;
+  else
+    return td_across(v, [](auto a, auto b) { return td_max(a, b); });
+}
+template <class V>
+TD auto td_across_min(V v) {
+  if constexpr (td_is_mask<V>)
+    return td_across(v, [](auto a, auto b) { return a & b; }) != 0;
+  else
+    return td_across(v, [](auto a, auto b) { return td_min(a, b); });
+}

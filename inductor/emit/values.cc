@@ -1,0 +1,170 @@
+#include "inductor/emit/values.h"
+
+#include <algorithm>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/visit.h"
+
+namespace inductor {
+
+using aten_bridge::str_cat;
+
+namespace {
+
+const Symbol kLane{'l', 0};
+constexpr size_t kLongestInline = 72;
+
+}  // namespace
+
+bool is_variable(const Buffer& buffer) {
+  return buffer.role == BufferRole::kLocal && element_count(buffer.type) == SymExpr(1);
+}
+
+Values::Values(const LoopProgram& program, Names& names, const Dialect& dialect, Writer& writer,
+               Lanes lanes, const Named& outer, ValueNaming naming)
+    : program_(program),
+      names_(names),
+      dialect_(dialect),
+      writer_(writer),
+      lanes_(lanes),
+      outer_(outer),
+      naming_(naming) {
+  if (!naming_.next) naming_.next = &next_name_;
+}
+
+void Values::plan(std::span<const Expr> roots) {
+  std::vector<Expr> stack(roots.begin(), roots.end());
+  while (!stack.empty()) {
+    const Expr e = stack.back();
+    stack.pop_back();
+    if (outer_.contains(e.node())) continue;
+    if (++uses_[e.node()] == 1) stack.insert(stack.end(), e.args().begin(), e.args().end());
+  }
+}
+
+bool Values::varies(Expr e) const {
+  if (outer_.contains(e.node())) return false;
+  if (e.op() == ScalarOp::load || e.op() == ScalarOp::index)
+    if (e.index().mentions(lanes_.variable)) return true;
+  return std::any_of(e.args().begin(), e.args().end(), [&](Expr a) { return varies(a); });
+}
+
+std::string Values::value(Expr e) {
+  const std::string type = dialect_.type(e.dtype(), lanes_.width);
+  if (e.op() == ScalarOp::constant) {
+    const std::string text = dialect_.literal(e);
+    return is_wide() ? str_cat("td_set<", type, ">(", text, ")") : text;
+  }
+  if (auto it = named_.find(e.node()); it != named_.end()) return it->second;
+  if (auto it = outer_.find(e.node()); it != outer_.end())
+    return is_wide() ? str_cat("td_set<", type, ">(", it->second, ")") : it->second;
+  const std::string text = spell(e);
+  if (uses_[e.node()] < 2 && text.size() <= kLongestInline) return text;
+  return give_name(e, text);
+}
+
+std::string Values::give_name(Expr e, const std::string& text) {
+  const std::string name = str_cat(std::string(1, naming_.prefix), (*naming_.next)++);
+  writer_.line(
+      str_cat("const ", dialect_.type(e.dtype(), lanes_.width), " ", name, " = ", text, ";"));
+  return named_[e.node()] = name;
+}
+
+std::string Values::name(Expr e) {
+  const std::string text = value(e);
+  const auto it = named_.find(e.node());
+  return it != named_.end() ? it->second : give_name(e, text);
+}
+
+std::string Values::spell(Expr e) {
+  if (e.op() == ScalarOp::load) return load(e.buffer(), e.index(), e.args());
+  if (e.op() == ScalarOp::index) {
+    const Address a = address(e.index(), {});
+    if (!is_wide()) return str_cat("int64_t(", a.index, ")");
+    const std::string type = dialect_.type(DType::kInt64, lanes_.width);
+    if (!a.stride) return str_cat("td_lanes<", type, ">(", per_lane(a, a.lane_index), ")");
+    return str_cat("td_iota<", type, ">(", a.index, ", ", *a.stride, ")");
+  }
+  std::vector<std::string> args;
+  for (Expr arg : e.args()) args.push_back(value(arg));
+  if (e.op() == ScalarOp::cast) return dialect_.cast(e.dtype(), lanes_.width, args[0]);
+  return dialect_.apply(e.op(), e.args().back().dtype(), lanes_.width, args);
+}
+
+Symbol Values::symbol_for(Expr e) {
+  auto [it, is_new] = symbol_of_.try_emplace(e.node(), Symbol{'t', names_.next_symbol_value});
+  if (!is_new) return it->second;
+  const Symbol symbol{'t', names_.next_symbol_value++};
+  const auto outer = outer_.find(e.node());
+  std::string text;
+  if (e.op() == ScalarOp::constant)
+    text = dialect_.literal(e);
+  else if (outer != outer_.end())
+    text = outer->second;
+  else
+    text = value(e);
+  writer_.line(str_cat("const int64_t ", SymExpr::symbol(symbol).str(), " = ", text, ";"));
+  return symbol;
+}
+
+Values::Address Values::address(const SymExpr& index, std::span<const Expr> symbol_values) {
+  Address a;
+  SymbolMap map;
+  for (size_t k = 0; k < symbol_values.size(); ++k) {
+    const Expr e = symbol_values[k];
+    const Symbol t{'t', static_cast<int32_t>(k)};
+    if (!index.mentions(t)) continue;
+    if (is_wide() && varies(e)) {
+      const Symbol fresh{'t', names_.next_symbol_value++};
+      a.lane_lines.push_back(
+          str_cat("const int64_t ", SymExpr::symbol(fresh).str(), " = ", name(e), "[l0]; "));
+      map[t] = SymExpr::symbol(fresh);
+    } else {
+      map[t] = SymExpr::symbol(symbol_for(e));
+    }
+  }
+  if (is_wide() && a.lane_lines.empty()) a.stride = index.coefficient(lanes_.variable);
+  a.index = index.substitute(map).substitute(names_.symbols).str();
+  if (is_wide()) {
+    map[lanes_.variable] = SymExpr::symbol(lanes_.variable) + SymExpr::symbol(kLane);
+    a.lane_index = index.substitute(map).substitute(names_.symbols).str();
+  }
+  return a;
+}
+
+// "[&](int64_t l0) { return in0[...]; }"
+std::string Values::per_lane(const Address& address, std::string_view what) const {
+  std::string text = "[&](int64_t l0) { ";
+  for (const std::string& line : address.lane_lines) text += line;
+  return str_cat(text, "return ", what, "; }");
+}
+
+std::string Values::load(int buffer, const SymExpr& index, std::span<const Expr> symbol_values) {
+  const std::string& b = names_.buffers.at(buffer);
+  const std::string type = dialect_.type(program_.buffers[buffer].type.dtype, lanes_.width);
+  const bool variable = is_variable(program_.buffers[buffer]);
+  const Address a = address(index, symbol_values);
+  const std::string element = variable ? b : str_cat(b, "[", a.index, "]");
+  if (!is_wide()) return element;
+  if (a.stride == 0) return str_cat("td_set<", type, ">(", element, ")");
+  if (a.stride == 1) return str_cat("td_load<", type, ">(", b, " + ", a.index, ")");
+  return str_cat("td_lanes<", type, ">(", per_lane(a, str_cat(b, "[", a.lane_index, "]")), ")");
+}
+
+void Values::store(int buffer, const SymExpr& index, std::span<const Expr> symbol_values,
+                   std::string_view value) {
+  const std::string& b = names_.buffers.at(buffer);
+  const Address a = address(index, symbol_values);
+  if (is_variable(program_.buffers[buffer]))
+    writer_.line(str_cat(b, " = ", value, ";"));
+  else if (!is_wide())
+    writer_.line(str_cat(b, "[", a.index, "] = ", value, ";"));
+  else if (a.stride == 1)
+    writer_.line(str_cat("td_store(", b, " + ", a.index, ", ", value, ");"));
+  else
+    writer_.line(str_cat("td_store_lanes(", per_lane(a, str_cat("&", b, "[", a.lane_index, "]")),
+                         ", ", value, ");"));
+}
+
+}  // namespace inductor
