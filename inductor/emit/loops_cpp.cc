@@ -195,7 +195,7 @@ class CppKernel {
       return std::holds_alternative<Loop>(s);
     });
     if (innermost) {
-      innermost_loop(l);
+      innermost_loop(l, vector_shape(program_, l).pieces);
     } else {
       const std::string name = enter(l);
       auto scope = writer_->open(for_head(name, "0", names_.index(l.extent), "1"));
@@ -217,11 +217,10 @@ class CppKernel {
     names_.symbols.erase(l.var);
   }
 
-  void innermost_loop(const Loop& l) {
-    const VectorShape shape = vector_shape(program_, l);
+  void innermost_loop(const Loop& l, const std::vector<Piece>& pieces) {
     const Values::Named hoisted = hoist(l);
     const std::string name = enter(l);
-    for (const Piece& piece : shape.pieces) {
+    for (const Piece& piece : pieces) {
       const int step = piece.width * piece.unroll;
       auto scope = writer_->open(
           for_head(name, names_.index(piece.begin), names_.index(piece.end), str_cat(step)));
@@ -366,16 +365,32 @@ class CppKernel {
       if (!arguments_.sizes.empty())
         part.line("const int64_t* sizes = ((const td_arguments*)argument)->sizes;");
       unpack();
-      parallel_range(loops);
+      outer.vector ? parallel_blocks(outer) : parallel_range(loops);
     }
     functions_ += part.text() + "\n";
     writer_ = before;
-    const std::vector<Stmt>& inner = loops.back()->body;
     SymExpr count = 1;
     for (const Loop* l : loops) count = count * l->extent;
-    const int64_t grain = std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work(inner)));
+    const int64_t each = std::max<int64_t>(1, work(loops.back()->body));
+    int64_t grain = std::max<int64_t>(1, kWorkPerTask / each);
+    if (outer.vector) {
+      count = floor_div(count + (block(outer) - 1), block(outer));
+      grain = 1;
+    }
     writer_->line(str_cat("context->parallel_for(", names_.index(count), ", ", grain, ", ",
                           function, ", &arguments);"));
+  }
+
+  // Iterations of a vector loop that one thread runs together: whole vectors, in any dtype.
+  static int64_t block(const Loop& l) {
+    int64_t size = 64;
+    while (size * work(l.body) < kWorkPerTask) size *= 2;
+    return size;
+  }
+
+  void parallel_blocks(const Loop& l) {
+    auto scope = writer_->open(for_head("n0", "begin", "end", "1"));
+    innermost_loop(l, block_of(vector_shape(program_, l), var('n', 0), block(l)));
   }
 
   void parallel_range(const std::vector<const Loop*>& loops) {

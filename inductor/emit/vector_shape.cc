@@ -54,4 +54,16 @@ VectorShape vector_shape(const LoopProgram& program, const Loop& loop) {
   return shape;
 }
 
+std::vector<Piece> block_of(const VectorShape& shape, const SymExpr& index, int64_t size) {
+  const SymExpr begin = index * size, end = begin + size;
+  const SymExpr& extent = shape.pieces.back().end;
+  std::vector<Piece> pieces = shape.pieces;
+  for (Piece& piece : pieces) {
+    const bool fills_blocks = piece.end == extent && mod(extent, size) == SymExpr(0);
+    piece.begin = piece.begin == SymExpr(0) ? begin : max(piece.begin, begin);
+    piece.end = fills_blocks ? end : min(piece.end, end);
+  }
+  return pieces;
+}
+
 }  // namespace inductor

@@ -25,4 +25,7 @@ struct VectorShape {
 
 VectorShape vector_shape(const LoopProgram& program, const Loop& innermost);
 
+// What of the pieces lies in block `index` of blocks of `size` iterations, whole vectors each.
+std::vector<Piece> block_of(const VectorShape& shape, const SymExpr& index, int64_t size);
+
 }  // namespace inductor

@@ -42,6 +42,15 @@ Stmt put_together(Parts parts) {
   return stmt;
 }
 
+// Programs may use one variable in many nests; here a variable is one loop.
+void make_variables_unique(LoopProgram& program, Parts& parts) {
+  for (Loop& loop : parts.loops) {
+    const Symbol fresh = fresh_variable(program);
+    substitute(program.pool, parts.leaf, loop.var, SymExpr::symbol(fresh));
+    loop.var = fresh;
+  }
+}
+
 void drop_unit_loops(ExprPool& pool, Parts& parts) {
   bool reduces = false;
   std::erase_if(parts.loops, [&](const Loop& loop) {
@@ -199,6 +208,7 @@ void collapse(LoopProgram& program, Stmt& stmt) {
 
 std::vector<Nest> normalize(LoopProgram& program, Nest nest) {
   Parts parts = take_apart(std::move(nest.stmt));
+  make_variables_unique(program, parts);
   drop_unit_loops(program.pool, parts);
   order(parts);
   Stmt whole = put_together(std::move(parts));

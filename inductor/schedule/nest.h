@@ -1,7 +1,8 @@
 // One nest in the form that the scheduler works on.
 //   for (Nest& nest : normalize(program, std::move(stmt), origin)) ...
-// No loops of one iteration; loops ordered so that the innermost one walks memory; neighbours that
-// walk memory as one loop are one; a large reduction over outer loops is cut into chunks.
+// Variables of its own; no loops of one iteration; loops ordered so that the innermost one walks
+// memory; neighbours that walk memory as one loop are one; a large reduction over outer loops is
+// cut into chunks.
 #pragma once
 
 #include <string>
