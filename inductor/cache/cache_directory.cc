@@ -106,12 +106,16 @@ std::optional<std::string> CacheDirectory::find(std::string_view key) const {
   if (length <= 0 || length == sizeof(target)) return std::nullopt;
   std::string name(target, static_cast<size_t>(length));
   if (name.find('/') != name.npos) return std::nullopt;
+  return name;
+}
+
+bool CacheDirectory::check(std::string_view name) const {
   if (!seal_holds(file(name))) {
     remove(name);
-    return std::nullopt;
+    return false;
   }
   utimensat(AT_FDCWD, file(name).c_str(), nullptr, 0);
-  return name;
+  return true;
 }
 
 void CacheDirectory::remove(std::string_view name) const { unlink(file(name).c_str()); }

@@ -1,18 +1,19 @@
 // A directory of built files, addressed by digests and shared by processes.
 //   CacheDirectory directory(default_cache_path(), default_cache_limit());
-//   if (auto unit = directory.find(key)) load(directory.file(*unit));
-//   auto files = directory.stage(unit, ".cc", text, ".so");    // unique names; build
-//   files->binary, then directory.publish(*files, unit, keys);                     // rename(2):
-//   whole, or not there
+//   if (auto name = directory.find(key); name && directory.check(*name))
+//   load(directory.file(*name)); auto files = directory.stage(unit, ".cc", text, ".so");    //
+//   unique names
+//   ... build files->binary ...
+//   directory.publish(*files, unit, keys);                     // rename(2): whole, or not there
 //
-// In it: UNIT.so (sealed: its length and digest stand at its end), UNIT.cc beside it, UNIT.log of a
+// In it: UNIT.so (sealed: its digest stands at its end), UNIT.cc beside it, UNIT.log of a
 // build that failed, and one symbolic link a kernel, named by the kernel's key, to the file that
 // contains it.
 //
 // Law
-//  - A file under a final name is complete; whoever is killed leaves at most a staged name, removed
-//  after an hour.
-//  - find() returns only files whose seal holds; it removes others.
+//  - A file under a final name is complete; whoever is killed leaves at most a staged name, which
+//    is removed after an hour.
+//  - What check() accepts has the bytes that were published.
 //  - Beyond the limit the files that were not used for longest go first.
 #pragma once
 
@@ -41,8 +42,10 @@ class CacheDirectory {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const;
 
-  // The name of the sealed file that contains the kernel, marked as used now.
+  // The name of the file that contains the kernel.
   std::optional<std::string> find(std::string_view key) const;
+  // Whether that file is whole; marks it as used now, or removes it.
+  bool check(std::string_view name) const;
   // Forgets a file that turned out not to load.
   void remove(std::string_view name) const;
 

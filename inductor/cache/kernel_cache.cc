@@ -145,6 +145,7 @@ void KernelCache::load_from_disk(const DeviceBackend& backend, std::vector<Wante
   for (Wanted* w : missing)
     if (auto file = directory_.find(w->key)) files[*file].push_back(w);
   for (const auto& [file, members] : files) {
+    if (!directory_.check(file)) continue;
     std::vector<std::string> names;
     for (const Wanted* w : members) names.push_back(w->kernel->name);
     auto launchers = backend.load(directory_.file(file), names);

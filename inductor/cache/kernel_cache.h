@@ -4,12 +4,10 @@
 //
 // Law
 //  - A kernel's key is a digest of its text, the preamble and the backend's identity: equal kernels
-//  of a forward, its
-//    backward, other graphs, earlier processes are built once.
+//    of a forward, its backward, other graphs and earlier processes are built once.
 //  - What is missing is built at once: few translation units, in parallel.
 //  - Any number of threads and processes; a kernel that another thread is building is waited for.
-//  - Where the directory cannot be written, kernels are built in a private one and the reason is
-//  said once.
+//  - Where the directory cannot be written, kernels are built in a private one; that is said once.
 //  - Code stays loaded as long as a launcher of it lives.
 #pragma once
 

@@ -2,14 +2,13 @@
 //   KernelPlan plan = plan_memory(program, emitted);   // emitted: one a Kernel statement, in order
 //
 // Law
-//  - Two buffers of the arena overlap in bytes only if their lives (first write to last use) do
-//  not.
-//  - Small temporaries share the arena, the one allocation that a call makes for them all. A
-//  temporary of
-//    `own_bytes` or more is an allocation of its own and is released at its last use, as eager
-//    does, so that an arena never holds dead space that would count.
+//  - Two buffers of the arena share bytes only if their lives (first write to last use) do not
+//  meet.
+//  - Small temporaries share the arena, the one allocation that a call makes for them all. One of
+//    `own_bytes` or more is an allocation of its own, released at its last use as in eager: an
+//    arena of large buffers would hold dead space that counts.
 //  - Inputs, extern results and owned buffers that are not returned are released right after their
-//  last use.
+//    last use.
 //  - The same program gives the same plan.
 #pragma once
 

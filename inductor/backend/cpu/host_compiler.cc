@@ -27,6 +27,7 @@ const char* const kFlags[] = {
     "-ffp-contract=off",   // a * b + c rounds twice, as ATen does
     "-fno-math-errno",     // no errno: sqrt and its like are instructions
     "-fno-trapping-math",  // nobody reads the exception flags: selects become blends
+    "-fwrapv",             // integers wrap
     "-fno-exceptions",     // the rest makes the compiler and the linker quick
     "-fno-rtti",
     "-fno-asynchronous-unwind-tables",

@@ -1,6 +1,6 @@
 // The C++ compiler of this machine.
-//   auto compiler = host_compiler();          // TORCHDYN_CXX, then CXX, then g++, c++, clang++ on
-//   PATH compile_shared_object(*compiler, {"k.cc", "k.so", "k.log"});
+//   auto compiler = host_compiler();    // TORCHDYN_CXX, then CXX, then g++, c++, clang++ on PATH
+//   compile_shared_object(*compiler, {"k.cc", "k.so", "k.log"});
 #pragma once
 
 #include <chrono>

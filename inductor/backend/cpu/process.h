@@ -1,6 +1,5 @@
 // Runs a program without a shell, its output going to a file.
-//   auto exit_code = run_process({"/usr/bin/g++", "--version"}, "/tmp/log",
-//   std::chrono::seconds(10));
+//   auto exit_code = run_process({"g++", "--version"}, "/tmp/log", std::chrono::seconds(10));
 #pragma once
 
 #include <chrono>

@@ -1,11 +1,11 @@
 #include "inductor/backend/cpu/shared_object.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <cstring>
 #include <memory>
 #include <mutex>
+
+#include <dlfcn.h>
+#include <link.h>
 
 #include "absl/strings/str_cat.h"
 
@@ -52,8 +52,8 @@ absl::StatusOr<std::vector<Launcher>> load_shared_object(const std::string& file
   make_sleef_visible();
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return absl::UnavailableError(absl::StrCat("cannot load a kernel: ", dl_error()));
-  const std::shared_ptr<const void> library(
-      handle, [](const void* p) { dlclose(const_cast<void*>(p)); });
+  const std::shared_ptr<const void> library(handle,
+                                            [](const void* p) { dlclose(const_cast<void*>(p)); });
   std::vector<Launcher> launchers;
   for (const std::string& kernel : kernels) {
     const void* code = dlsym(handle, kernel.c_str());

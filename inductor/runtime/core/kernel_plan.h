@@ -13,8 +13,7 @@
 //
 // Law
 //  - A buffer has its memory from its Allocate, the extern call that returns it or the start
-//  (inputs, arena) until its
-//    Release or the end. Steps read and write buffers only while they have memory.
+//    (inputs, arena) until its Release or the end. Steps use buffers only while they have memory.
 //  - Buffers of the arena whose bytes overlap are never both needed by a later step.
 //  - What is returned is not in the arena and never released.
 #pragma once
