@@ -1,6 +1,6 @@
-// From pure graphs to compiled ones: lower, passes, schedule, plan, emit, build, link.
-//   auto compiled = compile({&forward, &backward}, {});
-//   if (!compiled.ok()) ...        // the world said no: no compiler, a full disk; run eager instead
+// From pure graphs to compiled ones: lower, passes, schedule, emit, plan, build, link.
+//   auto compiled = compile({&forward, &backward});
+//   if (!compiled.ok()) ...    // the world said no: no compiler, a full disk; run eager instead
 #pragma once
 
 #include <memory>
@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+
 #include "aten_bridge/graph/graph.h"
 #include "inductor/runtime/core/compiled_graph.h"
 
 namespace inductor {
 
 // All graphs' kernels are built together: equal ones once, in few translation units, in parallel.
+// Throws InternalError when a stage breaks the law of its artefact.
 absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
     std::span<const aten_bridge::Graph* const> graphs);
 

@@ -1,0 +1,70 @@
+#include "inductor/backend/cpu/cpu_backend.h"
+
+#include <cstring>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/backend/cpu/host_compiler.h"
+#include "inductor/backend/cpu/shared_object.h"
+#include "inductor/emit/preamble/embedded.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::str_cat;
+
+class CpuBackend final : public DeviceBackend {
+ public:
+  Features features() const override {
+    Features features;
+    const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (l2 > 0) features.fast_memory_bytes = l2 / 2;
+    return features;
+  }
+
+  EmittedKernel emit(const LoopProgram& program, const Kernel& kernel) const override {
+    return emit_cpp(program, kernel);
+  }
+
+  Source assemble(std::span<const EmittedKernel* const> kernels) const override {
+    Source source{str_cat(td_cpu_h(), td_cpu_math_h()), {}};
+    for (const EmittedKernel* kernel : kernels) {
+      aten_bridge::str_append(&source.text, "\n", kernel->text);
+      source.kernels.push_back(kernel->name);
+    }
+    return source;
+  }
+
+  absl::StatusOr<std::string> identity() const override {
+    auto compiler = host_compiler();
+    if (!compiler.ok()) return compiler.status();
+    return compiler->identity;
+  }
+
+  std::string_view source_suffix() const override { return ".cc"; }
+  std::string_view binary_suffix() const override { return ".so"; }
+
+  absl::Status build(const BuildFiles& files) const override {
+    auto compiler = host_compiler();
+    if (!compiler.ok()) return compiler.status();
+    return compile_shared_object(*compiler, files);
+  }
+
+  absl::StatusOr<std::vector<Launcher>> load(const std::string& file,
+                                             std::span<const std::string> kernels) const override {
+    return load_shared_object(file, kernels);
+  }
+};
+
+}  // namespace
+
+const DeviceBackend& cpu_backend() {
+  static const CpuBackend backend;
+  return backend;
+}
+
+}  // namespace inductor

@@ -1,0 +1,10 @@
+// The CPU: C++ text, built by the host compiler into a shared object, loaded by dlopen.
+#pragma once
+
+#include "inductor/backend/device_backend.h"
+
+namespace inductor {
+
+const DeviceBackend& cpu_backend();
+
+}  // namespace inductor

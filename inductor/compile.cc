@@ -1,0 +1,132 @@
+#include "inductor/compile.h"
+
+#include <map>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/dump.h"
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/backend/device_backend.h"
+#include "inductor/cache/kernel_cache.h"
+#include "inductor/lowering/lowering.h"
+#include "inductor/passes/passes.h"
+#include "inductor/runtime/aten/run.h"
+#include "inductor/schedule/memory_plan.h"
+#include "inductor/schedule/schedule.h"
+#include "inductor/timing.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::dump;
+using aten_bridge::DumpStage;
+using aten_bridge::Graph;
+using aten_bridge::str_cat;
+
+// A graph on its way, after everything that needs no compiler.
+struct Planned {
+  const DeviceBackend* backend = nullptr;
+  std::vector<EmittedKernel> kernels;  // one a Launch step, in order
+  KernelPlan plan;
+  Report report;
+};
+
+// A graph is for one device; a graph without tensors is for the CPU.
+Device device_of(const Graph& graph) {
+  for (const auto& node : graph.nodes())
+    for (const auto& type : node->outputs)
+      if (type) return type->device;
+  return graph.inputs().empty() ? Device{} : graph.inputs().front().type().device;
+}
+
+void report_kernel(const Kernel& kernel, const EmittedKernel& emitted, Report& report) {
+  for (KernelReport& known : report.kernels) {
+    if (known.name != emitted.name) continue;
+    ++known.launches;
+    return;
+  }
+  report.kernels.push_back({emitted.name, kernel.origins, 1});
+}
+
+absl::StatusOr<Planned> plan_graph(const Graph& graph, Timing& timing) {
+  Planned planned;
+  const Device device = device_of(graph);
+  planned.backend = backend_for(device.kind);
+  if (!planned.backend)
+    return absl::UnimplementedError(str_cat("no backend for the device of ", graph.name));
+  const DeviceBackend& backend = *planned.backend;
+
+  LoopProgram program = timing.measure("lower", [&] { return lower(graph); });
+  timing.measure("passes", [&] { run_passes(program); });
+  planned.report.not_fused =
+      timing.measure("schedule", [&] { return schedule(program, backend.features()); });
+  timing.measure("emit", [&] {
+    for (const Stmt& stmt : program.body) {
+      if (auto* kernel = std::get_if<Kernel>(&stmt)) {
+        planned.kernels.push_back(backend.emit(program, *kernel));
+        const EmittedKernel& emitted = planned.kernels.back();
+        report_kernel(*kernel, emitted, planned.report);
+        dump(DumpStage::kKernel, str_cat(emitted.name, backend.source_suffix()),
+             [&] { return emitted.text; });
+      } else if (auto* call = std::get_if<ExternCall>(&stmt)) {
+        planned.report.extern_calls.push_back(call->op);
+      }
+    }
+  });
+  planned.plan = timing.measure("plan", [&] { return plan_memory(program, planned.kernels); });
+  planned.plan.device = device;
+  dump(DumpStage::kPlan, graph.name, [&] { return print(planned.plan); });
+  const absl::Status valid = timing.measure("verify", [&] { return verify(planned.plan); });
+  TD_CHECK(valid.ok(), std::string(valid.message()), "\n", print(planned.plan));
+  planned.report.arena_bytes = planned.plan.arena_bytes.constant().value_or(0);
+  return planned;
+}
+
+// Launchers by graph, one a kernel. The kernels of all graphs of a backend are built together.
+absl::StatusOr<std::vector<std::vector<Launcher>>> build_kernels(std::span<const Planned> planned) {
+  std::map<const DeviceBackend*, std::vector<size_t>> graphs;
+  for (size_t i = 0; i < planned.size(); ++i) graphs[planned[i].backend].push_back(i);
+  std::vector<std::vector<Launcher>> launchers(planned.size());
+  for (const auto& [backend, members] : graphs) {
+    std::vector<const EmittedKernel*> kernels;
+    for (size_t i : members)
+      for (const EmittedKernel& kernel : planned[i].kernels) kernels.push_back(&kernel);
+    auto loaded = KernelCache::of_process()->get(*backend, kernels);
+    if (!loaded.ok()) return loaded.status();
+    auto next = loaded->begin();
+    for (size_t i : members) {
+      const auto end = next + static_cast<std::ptrdiff_t>(planned[i].kernels.size());
+      launchers[i].assign(next, end);
+      next = end;
+    }
+  }
+  return launchers;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
+    std::span<const Graph* const> graphs) {
+  Timing timing;
+  std::vector<Planned> planned;
+  for (const Graph* graph : graphs) {
+    auto one = plan_graph(*graph, timing);
+    if (!one.ok()) return one.status();
+    planned.push_back(*std::move(one));
+  }
+
+  auto launchers = timing.measure("build", [&] { return build_kernels(planned); });
+  if (!launchers.ok()) return launchers.status();
+
+  std::vector<std::shared_ptr<const CompiledGraph>> compiled;
+  for (size_t i = 0; i < planned.size(); ++i) {
+    auto linked = timing.measure("link", [&] { return link(planned[i].plan); });
+    if (!linked.ok()) return linked.status();
+    compiled.push_back(std::make_shared<CompiledGraph>(
+        CompiledGraph{std::move(planned[i].plan), std::move((*launchers)[i]), *std::move(linked),
+                      std::move(planned[i].report)}));
+  }
+  dump(DumpStage::kTiming, "compile", [&] { return timing.text() + "\n"; });
+  return compiled;
+}
+
+}  // namespace inductor
