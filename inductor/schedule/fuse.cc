@@ -21,6 +21,7 @@ namespace {
 constexpr int64_t kLeastInner = 16;     // iterations left in an innermost loop that is split
 constexpr int64_t kLeastParallel = 16;  // iterations left in a kernel's outermost loop
 constexpr int64_t kSmall = 64 * 1024;   // work of kernels that one thread runs as well
+constexpr int64_t kTiny = 256 * 1024;   // work of kernels that may join without sharing anything
 constexpr size_t kMostBuffers = 48;     // of a kernel: more does not stay in registers and caches
 
 bool is_innermost(const Loop& loop) {
@@ -161,8 +162,12 @@ Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nes
   out.body = body;
   auto* loop = std::get_if<Loop>(&out.body.back());
   const auto* other = std::get_if<Loop>(&nest);
+  if (!other && work(body) < kSmall) {  // one element, after all that one thread does before
+    out.body.push_back(nest);
+    return out;
+  }
   if (!loop || !other) {
-    out.verdict = Verdict::no("no loop around it");
+    out.verdict = Verdict::no("no loop in common");
     return out;
   }
   std::vector<int> in_body, shared, in_nest = touched(nest);
@@ -175,7 +180,8 @@ Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nes
     out.verdict = Verdict::no("too many buffers for one kernel");
     return out;
   }
-  if (shared.empty() && work(body) + work(nest) >= kSmall) {
+  const bool alike = loop->extent == other->extent && loop->kind == other->kind;
+  if (shared.empty() && !(alike && work(body) + work(nest) <= kTiny)) {
     out.verdict = Verdict::no("nothing in common");
     return out;
   }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/visit.h"
@@ -30,9 +31,11 @@ struct Group {
     for (int b : buffers_read(stmt)) reads.insert(b);
     for (int b : buffers_written(stmt)) writes.insert(b);
   }
-  void add_origin(const std::string& origin) {
-    if (!origin.empty() && std::find(origins.begin(), origins.end(), origin) == origins.end())
-      origins.push_back(origin);
+  // `origin`: names joined by ", ", as lowering and the passes leave them.
+  void add_origins(const std::string& origin) {
+    for (const std::string& name :
+         std::vector<std::string>(absl::StrSplit(origin, ", ", absl::SkipEmpty())))
+      if (std::find(origins.begin(), origins.end(), name) == origins.end()) origins.push_back(name);
   }
 };
 
@@ -73,7 +76,7 @@ class Grouper {
   Group& append(Stmt stmt, const std::string& origin) {
     Group& g = groups_.emplace_back();
     g.add_uses(stmt);
-    g.add_origin(origin);
+    g.add_origins(origin);
     g.body.push_back(std::move(stmt));
     return g;
   }
@@ -90,12 +93,20 @@ class Grouper {
       if (!groups_[k].is_extern) candidates.push_back({k, shared_bytes(groups_[k], uses)});
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bytes > b.bytes; });
+    std::vector<FusionNote> reasons;
     for (const Candidate& c : candidates) {
       const std::string reason = try_fuse(c.at, nest, uses);
       if (reason.empty()) return;
-      if (c.bytes > 0) note(groups_[c.at], nest, reason);
+      if (c.bytes > 0)
+        reasons.push_back({absl::StrJoin(groups_[c.at].origins, ", "), nest.origin, reason});
     }
+    for (FusionNote& note : reasons) add_note(std::move(note));
     append(std::move(nest.stmt), nest.origin);
+  }
+
+  void add_note(FusionNote note) {
+    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
+      notes_.push_back(std::move(note));
   }
 
   int64_t shared_bytes(const Group& g, const Uses& uses) const {
@@ -114,10 +125,6 @@ class Grouper {
            aten_bridge::size_in_bytes(type.dtype);
   }
 
-  void note(const Group& g, const Nest& nest, const std::string& reason) {
-    notes_.push_back({absl::StrJoin(g.origins, ", "), nest.origin, reason});
-  }
-
   // Empty when it was done.
   std::string try_fuse(size_t at, const Nest& nest, const Uses& uses) {
     std::vector<size_t> first;
@@ -128,7 +135,7 @@ class Grouper {
     Group& g = groups_[at];
     g.body = std::move(fusion.body);
     g.add_uses(nest.stmt);
-    g.add_origin(nest.origin);
+    g.add_origins(nest.origin);
     move_before(at, first);
     return "";
   }
@@ -168,7 +175,7 @@ class Grouper {
     for (Group& g : groups_) {
       if (g.is_extern) {
         program_.body.push_back(std::move(g.body[0]));
-        program_.origins.push_back(g.origins.empty() ? "" : g.origins[0]);
+        program_.origins.push_back(absl::StrJoin(g.origins, ", "));
         continue;
       }
       program_.body.push_back(Kernel{"", std::move(g.body), std::move(g.origins)});

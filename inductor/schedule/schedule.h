@@ -20,6 +20,7 @@ struct Features {  // of a device, as far as schedules depend on it
 
 struct FusionNote {  // why two neighbours were not fused; for explain()
   std::string first, second, reason;
+  bool operator==(const FusionNote&) const = default;
 };
 
 std::vector<FusionNote> schedule(LoopProgram& program, const Features& features);

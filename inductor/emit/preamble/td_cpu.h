@@ -362,7 +362,7 @@ TD bf16 td_narrow(float x, bf16) {
 }
 TD f16 td_narrow(float x, f16) {
   const uint32_t bits = td_bits(x), sign = (bits >> 16) & 0x8000, rest = bits & 0x7fffffff;
-  if (rest > 0x7f800000) return {uint16_t(sign | 0x7e00)};
+  if (rest > 0x7f800000) return {uint16_t(sign | 0x7e00 | ((rest >> 13) & 0x1ff))};  // as F16C
   if (rest >= 0x477ff000) return {uint16_t(sign | 0x7c00)};  // rounds to 2^16 or more
   if (rest < 0x38800000) {  // below 2^-14: adding 0.5 rounds at the last subnormal bit
     return {uint16_t(sign | (td_bits(td_from_bits(rest) + 0.5f) - 0x3f000000))};

@@ -154,7 +154,7 @@ TD V td_erf_f32(V x) {
 template <class V>
 TD V td_tanh_f32(V x) {
   const auto c = [](float value) { return td_set<V>(value); };
-  const V s = x * x;
+  const V t = td_abs(x), s = x * x;
   V a = c(-0x1.ddd8c4p-12f);
   a = td_fma(a, s, c(0x1.529d64p-9f));
   a = td_fma(a, s, c(-0x1.0ed7aap-7f));
@@ -162,11 +162,11 @@ TD V td_tanh_f32(V x) {
   a = td_fma(a, s, c(-0x1.b9ca4ep-5f));
   a = td_fma(a, s, c(0x1.110f38p-3f));
   a = td_fma(a, s, c(-0x1.55554ep-2f));
-  a = td_fma(a * s, x, x);
-  const V t = td_abs(x), most = c(10.0f);  // tanh(10) rounds to 1
+  a = td_fma(a * s, t, t);
+  const V most = c(10.0f);  // tanh(10) rounds to 1
   const V u = td_select(td_bool(t > most), most, t);
-  const V b = td_copysign(c(1.0f) - c(2.0f) / (td_exp_small_f32(u + u) + c(1.0f)), x);
-  return td_select(td_bool(t > c(0.9f)), b, a);
+  const V b = c(1.0f) - c(2.0f) / (td_exp_small_f32(u + u) + c(1.0f));
+  return td_copysign(td_select(td_bool(t > c(0.9f)), b, a), x);
 }
 
 #define TD_OURS(name)                                        \
@@ -330,3 +330,6 @@ TD V td_erfinv(V y) {
     return V(x);
   }
 }
+
+#undef TD_AVX2
+#undef TD

@@ -157,9 +157,9 @@ std::vector<Array> CompiledKernels::run(size_t program, const std::vector<Array>
 }
 
 CompiledKernels compile_kernels(const std::vector<const LoopProgram*>& programs,
-                                const std::string& flags) {
+                                const std::string& flags, const std::string& definitions) {
   CompiledKernels out;
-  std::string text = cpp_preamble();
+  std::string text = cpp_preamble() + definitions;
   std::set<std::string> names;
   for (const LoopProgram* program : programs) {
     CompiledKernels::Program& p = out.programs_.emplace_back();

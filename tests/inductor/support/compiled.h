@@ -24,12 +24,13 @@ class CompiledKernels {
   };
   std::vector<Program> programs_;
   std::shared_ptr<void> library_;
-  friend CompiledKernels compile_kernels(const std::vector<const LoopProgram*>&,
+  friend CompiledKernels compile_kernels(const std::vector<const LoopProgram*>&, const std::string&,
                                          const std::string&);
 };
 
-// The programs hold kernels only, and stay alive.
+// The programs hold kernels only, and stay alive. `definitions` stand before the kernels.
 CompiledKernels compile_kernels(const std::vector<const LoopProgram*>& programs,
-                                const std::string& flags = "-O1 -mavx2 -mfma -mf16c");
+                                const std::string& flags = "-O1 -mavx2 -mfma -mf16c",
+                                const std::string& definitions = "");
 
 }  // namespace inductor::testing
