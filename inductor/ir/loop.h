@@ -22,10 +22,10 @@
 //  - Two buffers never overlap. Inputs are never written.
 //  - Iterations of a loop that is not a reduction are independent of each other in what they write.
 //    Reduce and Scatter alone carry a value between iterations, of the kReduction loops around
-//    them. A Reduce reduces over those of them that its index does not mention (the scheduler merges
-//    loops of both kinds). It starts from its operator's identity where the outermost one starts and
-//    is complete where that one ends. Order within a sum is free in the default numerics mode, but
-//    the same on every run and for any number of threads.
+//    them. A Reduce reduces over those of them that its index does not mention (the scheduler
+//    merges loops of both kinds). It starts from its operator's identity where the outermost one
+//    starts and is complete where that one ends. Order within a sum is free in the default numerics
+//    mode, but the same on every run and for any number of threads.
 //  - Reduce and Scatter accumulate in a dtype that arithmetic is done in, never float16 or
 //  bfloat16.
 //  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes
