@@ -10,12 +10,9 @@
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/backend/cpu/host_compiler.h"
 #include "inductor/backend/cpu/shared_object.h"
-#include "inductor/emit/preamble/embedded.h"
 
 namespace inductor {
 namespace {
-
-using aten_bridge::str_cat;
 
 class CpuBackend final : public DeviceBackend {
  public:
@@ -31,7 +28,7 @@ class CpuBackend final : public DeviceBackend {
   }
 
   Source assemble(std::span<const EmittedKernel* const> kernels) const override {
-    Source source{str_cat(td_cpu_h(), td_cpu_math_h()), {}};
+    Source source{cpp_preamble(), {}};
     for (const EmittedKernel* kernel : kernels) {
       aten_bridge::str_append(&source.text, "\n", kernel->text);
       source.kernels.push_back(kernel->name);
