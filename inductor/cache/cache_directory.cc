@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -63,9 +64,17 @@ absl::Status write_file(const std::string& path, std::string_view text) {
 
 std::string_view stem(std::string_view name) { return name.substr(0, name.rfind('.')); }
 
+// A link is named by a digest, a file by a digest and a suffix. The directory may hold others'
+// files too.
+bool is_ours(std::string_view name) {
+  constexpr size_t kDigits = 32;
+  return name.find_first_not_of("0123456789abcdef") ==
+             (name.size() > kDigits ? kDigits : name.npos) &&
+         name.size() >= kDigits && (name.size() == kDigits || name[kDigits] == '.');
+}
+
 // What stands or falls together: a binary, its source, its log and its kernels' links.
 struct Group {
-  std::string stem;
   std::vector<fs::path> files;
   int64_t bytes = 0;
   fs::file_time_type used = fs::file_time_type::min();
@@ -173,7 +182,7 @@ std::string CacheDirectory::keep_log(const BuildFiles& files, std::string_view u
 
 void CacheDirectory::evict() const {
   std::error_code error;
-  std::vector<Group> groups;
+  std::map<std::string, Group> by_stem;
   int64_t total = 0;
   for (const auto& entry : fs::directory_iterator(path_, error)) {
     const std::string name = entry.path().filename().string();
@@ -186,16 +195,16 @@ void CacheDirectory::evict() const {
         unlink(entry.path().c_str());
       continue;
     }
-    std::string stem = group_of(entry);
-    auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.stem == stem; });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{std::move(stem), {}});
-    group->files.push_back(entry.path());
-    group->bytes += info.st_size;
-    group->used = std::max(group->used, used);
+    if (!is_ours(name)) continue;
+    Group& group = by_stem[group_of(entry)];
+    group.files.push_back(entry.path());
+    group.bytes += info.st_size;
+    group.used = std::max(group.used, used);
     total += info.st_size;
   }
   if (total <= limit_) return;
+  std::vector<Group> groups;
+  for (auto& [stem, group] : by_stem) groups.push_back(std::move(group));
   std::sort(groups.begin(), groups.end(),
             [](const Group& a, const Group& b) { return a.used < b.used; });
   for (const Group& group : groups) {

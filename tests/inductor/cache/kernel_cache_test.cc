@@ -214,6 +214,15 @@ TEST_F(KernelCacheTest, ProcessesMayBuildTheSameKernelAtTheSameTime) {
   EXPECT_EQ(counts.from_disk, 2);
 }
 
+TEST_F(KernelCacheTest, LeavesFilesOfOthersAlone) {
+  const std::string theirs = scratch_.path() + "/notes.txt";
+  std::ofstream(theirs) << std::string(1000, 'x');
+  KernelCache tiny(CacheDirectory(scratch_.path(), 1));
+  ASSERT_TRUE(get(tiny, backend_, {adder("k1", 1)}).ok());
+  EXPECT_TRUE(fs::exists(theirs));
+  EXPECT_THAT(scratch_.files(".so"), SizeIs(0));
+}
+
 TEST_F(KernelCacheTest, ForgetsWhatWasNotUsedForLongestBeyondTheLimit) {
   ASSERT_TRUE(get(*open(), backend_, {adder("old", 1)}).ok());
   const std::string old = scratch_.files(".so").at(0);
