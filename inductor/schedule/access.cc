@@ -1,9 +1,10 @@
 #include "inductor/schedule/access.h"
 
 #include <cstdlib>
-#include <limits>
 
 #include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/rewrite.h"
+#include "inductor/ir/value_bounds.h"
 #include "inductor/ir/visit.h"
 
 namespace inductor {
@@ -12,33 +13,31 @@ using aten_bridge::str_cat;
 
 namespace {
 
-bool mentions_symbol_values(const SymExpr& index) {
-  for (Symbol s : index.symbols())
-    if (s.kind == 't') return true;
-  return false;
+std::vector<Bounds> bounds_of_all(std::span<const Expr> values, Loops around) {
+  std::vector<Bounds> all;
+  for (Expr e : values) all.push_back(inductor::bounds_of(e, around));
+  return all;
 }
 
-void add_leaf(const Stmt& leaf, std::vector<Access>& out) {
-  const std::vector<Expr> roots = expressions(leaf);
-  for_each_node(roots, [&](Expr e) {
-    if (e.op() == ScalarOp::load)
-      out.push_back({e.buffer(), e.index(), AccessKind::kRead, !mentions_symbol_values(e.index())});
-  });
-  const SymExpr& index = written_index(leaf);
-  const bool scatters = std::holds_alternative<Scatter>(leaf);
-  out.push_back({written_buffer(leaf), index, scatters ? AccessKind::kScatter : AccessKind::kWrite,
-                 !mentions_symbol_values(index)});
+// The index with t0, t1, ... called t(by), t(by + 1), ...
+SymExpr with_moved_symbols(const Access& a, size_t by) {
+  SymbolMap map;
+  for (size_t k = 0; k < a.symbol_bounds.size(); ++k)
+    map[{'t', static_cast<int32_t>(k)}] = SymExpr::symbol({'t', static_cast<int32_t>(k + by)});
+  return map.empty() ? a.index : a.index.substitute(map);
 }
 
 // Empty when no two iterations meet.
 std::string meeting(const Access& a, const Access& b, Symbol var, const Extents& extents) {
-  if (!a.is_affine_in_loops || !b.is_affine_in_loops) return "an index is read at run time";
   const auto ca = a.index.coefficient(var), cb = b.index.coefficient(var);
   if (!ca || !cb) return "an index is not linear in the loop";
   if (*ca != *cb) return "indices advance by different steps";
   if (*ca == 0) return "every iteration uses the same elements";
   const SymExpr step = *ca * SymExpr::symbol(var);
-  const Bounds between = bounds_of((a.index - step) - (b.index - step), extents);
+  std::vector<Bounds> symbols = a.symbol_bounds;
+  symbols.insert(symbols.end(), b.symbol_bounds.begin(), b.symbol_bounds.end());
+  const Bounds between = bounds_of(
+      (a.index - step) - (with_moved_symbols(b, a.symbol_bounds.size()) - step), symbols, extents);
   const int64_t stride = std::abs(*ca);
   if (between.low > -stride && between.high < stride) return "";
   return "an iteration reaches into another's elements";
@@ -52,19 +51,43 @@ void add_extents(const Stmt& stmt, Extents& extents) {
   });
 }
 
-Bounds bounds_of(const SymExpr& index, const Extents& extents) {
+Bounds bounds_of(const SymExpr& index, std::span<const Bounds> symbol_bounds,
+                 const Extents& extents) {
   return aten_bridge::bounds(index, [&](Symbol s) -> Bounds {
+    if (s.kind == 's') return {0, Bounds().high};
+    if (s.kind == 't')
+      return s.index < static_cast<int>(symbol_bounds.size()) ? symbol_bounds[s.index] : Bounds();
     const auto it = extents.find(s);
-    if (it == extents.end()) return s.kind == 's' ? Bounds{0, Bounds().high} : Bounds();
-    const Bounds extent = bounds_of(it->second, extents);
+    if (it == extents.end()) return Bounds();
+    const Bounds extent = bounds_of(it->second, {}, extents);
     if (extent.high == Bounds().high) return {0, extent.high};
     return {0, std::max<int64_t>(0, extent.high - 1)};
   });
 }
 
+bool is_bounded(const Bounds& b) { return b.low != Bounds().low && b.high != Bounds().high; }
+
+std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* const> around) {
+  std::vector<Access> out;
+  const std::vector<Expr> roots = expressions(leaf);
+  for_each_node(roots, [&](Expr e) {
+    if (e.op() == ScalarOp::load)
+      out.push_back({e.buffer(), e.index(), AccessKind::kRead, bounds_of_all(e.args(), around)});
+  });
+  Access written{written_buffer(leaf), written_index(leaf), AccessKind::kWrite, {}};
+  if (const auto* scatter = std::get_if<Scatter>(&leaf)) {
+    written.kind = AccessKind::kScatter;
+    written.symbol_bounds = bounds_of_all(scatter->symbol_values, around);
+  }
+  out.push_back(std::move(written));
+  return out;
+}
+
 std::vector<Access> accesses(const Stmt& stmt) {
   std::vector<Access> out;
-  for_each_leaf({&stmt, 1}, [&](auto, const Stmt& leaf) { add_leaf(leaf, out); });
+  for_each_leaf({&stmt, 1}, [&](std::span<const Loop* const> around, const Stmt& leaf) {
+    for (Access& a : accesses_of_leaf(leaf, around)) out.push_back(std::move(a));
+  });
   return out;
 }
 

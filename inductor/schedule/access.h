@@ -24,16 +24,19 @@ struct Access {
   int buffer;
   SymExpr index;
   AccessKind kind;
-  bool is_affine_in_loops;  // no value read at run time in the index
+  std::vector<Bounds> symbol_bounds;  // of t0, t1, ... in the index: values read at run time
 };
 
 // Extents of loop variables. Variables are unique in a program, so one table serves all.
 using Extents = absl::flat_hash_map<Symbol, SymExpr>;
 void add_extents(const Stmt& stmt, Extents& extents);
-Bounds bounds_of(const SymExpr& index, const Extents& extents);
+Bounds bounds_of(const SymExpr& index, std::span<const Bounds> symbol_bounds,
+                 const Extents& extents);
+bool is_bounded(const Bounds& b);
 
 // Of a statement and everything inside; extern calls have none (see buffers_read and _written).
 std::vector<Access> accesses(const Stmt& stmt);
+std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* const> around);
 
 // Whether two accesses to one buffer must keep their order. Statements that write disjoint parts
 // of a buffer may change places; a scatter and anything else may not.

@@ -87,19 +87,17 @@ void remove_empty_kernels(LoopProgram& program) {
 
 struct Use {
   std::vector<const Loop*> around;
-  SymExpr index;
-  bool is_affine, is_reduced;
+  Access access;
+  bool is_reduced;
 };
 
 absl::flat_hash_map<int, std::vector<Use>> uses_in(const Kernel& kernel) {
   absl::flat_hash_map<int, std::vector<Use>> uses;
   for_each_leaf(kernel.body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
-    for (const Access& a : accesses(leaf))
+    const bool reduces = std::holds_alternative<Reduce>(leaf);
+    for (const Access& a : accesses_of_leaf(leaf, around))
       uses[a.buffer].push_back(
-          {{around.begin(), around.end()},
-           a.index,
-           a.is_affine_in_loops,
-           a.kind != AccessKind::kRead && std::holds_alternative<Reduce>(leaf)});
+          {{around.begin(), around.end()}, a, reduces && a.kind == AccessKind::kWrite});
   });
   return uses;
 }
@@ -127,18 +125,17 @@ std::optional<Row> row_of(const std::vector<Use>& uses, const Extents& extents) 
   if (common.empty()) return std::nullopt;
   SymExpr dropped = 0;
   for (const Loop* l : common) {
-    const auto step = uses[0].index.coefficient(l->var);
+    const auto step = uses[0].access.index.coefficient(l->var);
     if (!step) return std::nullopt;
     dropped += *step * SymExpr::symbol(l->var);
   }
   Bounds all{Bounds().high, Bounds().low};
   for (const Use& u : uses) {
-    const SymExpr rest = u.index - dropped;
-    const bool free = std::none_of(common.begin(), common.end(),
-                                   [&](const Loop* l) { return rest.mentions(l->var); });
-    if (!u.is_affine || !free) return std::nullopt;
-    const Bounds b = bounds_of(rest, extents);
-    if (b.low == Bounds().low || b.high == Bounds().high) return std::nullopt;
+    const SymExpr rest = u.access.index - dropped;
+    for (const Loop* l : common)
+      if (rest.mentions(l->var)) return std::nullopt;
+    const Bounds b = bounds_of(rest, u.access.symbol_bounds, extents);
+    if (u.access.kind == AccessKind::kScatter || !is_bounded(b)) return std::nullopt;
     all = {std::min(all.low, b.low), std::max(all.high, b.high)};
   }
   return Row{dropped + all.low, all.high - all.low + 1};
@@ -156,7 +153,8 @@ void rewrite_indices(ExprPool& pool, std::vector<Stmt>& body, int buffer, const 
         [&](Expr root) {
           return rewrite(pool, root, [&](Expr e) {
             if (e.op() != ScalarOp::load || e.buffer() != buffer) return Expr();
-            return pool.load(buffer, e.index() - dropped, e.dtype());
+            return pool.load(buffer, e.index() - dropped, e.dtype(),
+                             {e.args().begin(), e.args().end()});
           });
         },
         [&](const SymExpr& index) { return writes ? index - dropped : index; });

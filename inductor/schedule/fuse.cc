@@ -132,12 +132,11 @@ int64_t shared_bytes_per_iteration(const LoopProgram& program, const std::vector
     if (common == around.end()) return;
     SymbolMap fixed;
     for (auto it = around.begin(); it <= common; ++it) fixed[(*it)->var] = 0;
-    for (const Access& a : accesses(leaf)) {
+    for (const Access& a : accesses_of_leaf(leaf, around)) {
       if (!std::binary_search(shared.begin(), shared.end(), a.buffer)) continue;
-      const Bounds b = bounds_of(a.index.substitute(fixed), extents);
-      const bool known = b.low != Bounds().low && b.high != Bounds().high;
+      const Bounds b = bounds_of(a.index.substitute(fixed), a.symbol_bounds, extents);
       int64_t& span = span_of[a.buffer];
-      span = std::max(span, known ? b.high - b.low + 1 : 1);
+      span = std::max(span, is_bounded(b) ? b.high - b.low + 1 : 1);
     }
   });
   int64_t bytes = 0;

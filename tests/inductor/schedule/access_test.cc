@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 // merge over i0; i0 < 8, i1 and i2 < 16.
 Verdict may_merge(const std::string& written, const std::string& read) {
   auto program = parse_loops(aten_bridge::str_cat(
-      "loops 1 f() -> y {\n  buf: f32[4096]\n  y: f32[128] output\n  for i0 < 8\n    for i1 < 16\n"
+      "loops 1 f(ids: i64[16]) -> y {\n  buf: f32[4096]\n  y: f32[128] output\n  for i0 < 8\n    "
+      "for i1 < 16\n"
       "      buf[",
       written, "] = 1:f32\n  for i0 < 8\n    for i2 < 16\n      y[16*i0 + i2] = buf[", read,
       "]\n}\n"));
@@ -42,6 +43,12 @@ TEST(ShareIterations, NoWhereTheReaderWalksTheOtherWay) {
 
 TEST(ShareIterations, NoWhereEveryIterationUsesTheSameElements) {
   EXPECT_THAT(may_merge("i1", "i2").reason(), HasSubstr("the same elements"));
+}
+
+TEST(ShareIterations, YesWhereAColumnReadAtRunTimeStaysInTheRow) {
+  EXPECT_TRUE(may_merge("16*i0 + i1", "16*i0 + t0; minimum(maximum(ids[i2], 0:i64), 15:i64)"));
+  EXPECT_FALSE(may_merge("16*i0 + i1", "16*i0 + t0; minimum(maximum(ids[i2], 0:i64), 16:i64)"));
+  EXPECT_FALSE(may_merge("16*i0 + i1", "16*t0 + i2; minimum(maximum(ids[i2], 0:i64), 7:i64)"));
 }
 
 TEST(ShareIterations, NoWhereAnIndexIsNotLinear) {
