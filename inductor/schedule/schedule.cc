@@ -8,6 +8,7 @@
 #include "inductor/schedule/execution.h"
 #include "inductor/schedule/group.h"
 #include "inductor/schedule/nest.h"
+#include "inductor/schedule/tile.h"
 
 namespace inductor {
 namespace {
@@ -53,6 +54,7 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
   make_local(program, features);
   each_kernel([&](Kernel& k) {
     k.name = kernel_name(k.origins);
+    tile(program, k);
     choose_execution(program, k, features);
   });
   return notes;

@@ -1,0 +1,121 @@
+#include "inductor/schedule/tile.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/access.h"
+#include "inductor/schedule/cost.h"
+#include "inductor/schedule/nest.h"
+
+namespace inductor {
+namespace {
+
+constexpr int64_t kTileAcross = 16;  // iterations: a cache line of f32
+constexpr int64_t kTileAlong = 8;  // a vector; more lines of a large power of two apart would meet
+constexpr int64_t kFar = 16;       // elements between neighbours that share no cache line
+constexpr int64_t kWorthTiling = 64 * 1024;  // work
+constexpr int64_t kBlock = 64;               // columns
+
+// The loops of a kernel that are perfectly nested, outermost first, and the body inside.
+struct Chain {
+  std::vector<Loop> loops;  // without bodies
+  std::vector<Stmt> body;   // leaves
+};
+
+std::optional<Chain> chain_of(const Kernel& kernel) {
+  if (kernel.body.size() != 1) return std::nullopt;
+  Chain chain;
+  const std::vector<Stmt>* body = &kernel.body;
+  while (body->size() == 1) {
+    const auto* loop = std::get_if<Loop>(&body->front());
+    if (!loop) break;
+    Loop head = *loop;
+    head.body.clear();
+    chain.loops.push_back(std::move(head));
+    body = &loop->body;
+  }
+  for (const Stmt& s : *body)
+    if (std::holds_alternative<Loop>(s)) return std::nullopt;
+  if (chain.loops.size() < 2) return std::nullopt;
+  chain.body = *body;
+  return chain;
+}
+
+std::vector<Stmt> rebuild(Chain chain) {
+  std::vector<Stmt> body = std::move(chain.body);
+  for (size_t i = chain.loops.size(); i-- > 0;) {
+    chain.loops[i].body = std::move(body);
+    body.clear();
+    body.push_back(std::move(chain.loops[i]));
+  }
+  return body;
+}
+
+// Makes loop `at` the inner part, of `size` iterations; returns the outer one.
+Loop strip(LoopProgram& program, Chain& chain, size_t at, int64_t size) {
+  Loop& inner = chain.loops[at];
+  Loop outer = inner;
+  outer.var = fresh_variable(program);
+  outer.extent = inner.extent.as_constant() / size;
+  inner.extent = size;
+  const SymExpr value = size * SymExpr::symbol(outer.var) + SymExpr::symbol(inner.var);
+  for (Stmt& s : chain.body) substitute(program.pool, s, inner.var, value);
+  return outer;
+}
+
+bool divides(int64_t size, const Loop& loop) {
+  const auto extent = loop.extent.constant();
+  return extent && *extent % size == 0 && *extent > size;
+}
+
+// A loop besides the innermost along which an access walks that is far apart along the innermost.
+std::optional<size_t> crossing_loop(const Chain& chain) {
+  const Loop& innermost = chain.loops.back();
+  for (const Stmt& leaf : chain.body) {
+    for (const Access& a : accesses(leaf)) {
+      if (std::abs(a.index.coefficient(innermost.var).value_or(0)) < kFar) continue;
+      for (size_t k = 0; k + 1 < chain.loops.size(); ++k)
+        if (a.index.coefficient(chain.loops[k].var) == 1) return k;
+    }
+  }
+  return std::nullopt;
+}
+
+bool tile_transpose(LoopProgram& program, Chain& chain) {
+  for (const Loop& loop : chain.loops)
+    if (loop.kind != LoopKind::kSerial) return false;
+  const std::optional<size_t> at = crossing_loop(chain);
+  if (!at || !divides(kTileAcross, chain.loops[*at]) || !divides(kTileAlong, chain.loops.back()))
+    return false;
+  Loop across = strip(program, chain, *at, kTileAcross);
+  Loop along = strip(program, chain, chain.loops.size() - 1, kTileAlong);
+  std::rotate(chain.loops.begin() + static_cast<ptrdiff_t>(*at),
+              chain.loops.begin() + static_cast<ptrdiff_t>(*at) + 1, chain.loops.end() - 1);
+  const auto inside = chain.loops.end() - 2;
+  Loop outer[] = {std::move(across), std::move(along)};
+  chain.loops.insert(inside, std::make_move_iterator(outer), std::make_move_iterator(outer + 2));
+  return true;
+}
+
+bool spread_reduction(LoopProgram& program, Chain& chain) {
+  const Loop& columns = chain.loops.back();
+  if (chain.loops[0].kind != LoopKind::kReduction || columns.kind != LoopKind::kSerial)
+    return false;
+  if (!divides(kBlock, columns)) return false;
+  Loop outer = strip(program, chain, chain.loops.size() - 1, kBlock);
+  chain.loops.insert(chain.loops.begin(), std::move(outer));
+  return true;
+}
+
+}  // namespace
+
+void tile(LoopProgram& program, Kernel& kernel) {
+  if (work(kernel.body) < kWorthTiling) return;
+  std::optional<Chain> chain = chain_of(kernel);
+  if (chain && (tile_transpose(program, *chain) || spread_reduction(program, *chain)))
+    kernel.body = rebuild(std::move(*chain));
+}
+
+}  // namespace inductor
