@@ -1,11 +1,20 @@
 #include "inductor/runtime/aten/arguments.h"
 
+#include <ATen/ScalarOps.h>
+
 #include "absl/strings/str_cat.h"
 
 namespace inductor {
 namespace {
 
 struct Mismatch {};
+
+// A number in the place of a tensor: promotes as a number, as eager's wrapped numbers do.
+at::Tensor wrapped_number(const at::Scalar& number) {
+  at::Tensor tensor = c10::scalar_to_tensor(number);
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return tensor;
+}
 
 c10::Device to_c10(const Device& device) {
   return device.kind == Device::Kind::kCpu
@@ -24,18 +33,25 @@ struct Converter {
     return list->getElementType()->kind();
   }
 
+  template <class Number>
+  c10::IValue number(Number value) const {
+    if (kind() == c10::TypeKind::TensorType) return wrapped_number(value);
+    return value;
+  }
+
   c10::IValue operator()(std::monostate) const { return {}; }
   c10::IValue operator()(const TensorRef&) const { throw Mismatch(); }
   c10::IValue operator()(const std::vector<std::optional<TensorRef>>&) const { throw Mismatch(); }
   c10::IValue operator()(const SymExpr& v) const {
     const int64_t value = v.as_constant();
+    if (kind() == c10::TypeKind::TensorType) return wrapped_number(value);
     if (kind() == c10::TypeKind::FloatType) return static_cast<double>(value);
     if (kind() == c10::TypeKind::BoolType) return value != 0;
     return value;
   }
-  c10::IValue operator()(double v) const { return v; }
-  c10::IValue operator()(bool v) const { return v; }
-  c10::IValue operator()(std::complex<double> v) const { return c10::complex<double>(v); }
+  c10::IValue operator()(double v) const { return number(v); }
+  c10::IValue operator()(bool v) const { return number(v); }
+  c10::IValue operator()(std::complex<double> v) const { return number(c10::complex<double>(v)); }
   c10::IValue operator()(const std::string& v) const { return v; }
   c10::IValue operator()(DType v) const { return int64_t{aten_bridge::scalar_type_number(v)}; }
   c10::IValue operator()(Device v) const { return to_c10(v); }

@@ -88,6 +88,15 @@ TEST(Run, CallsOperatorsWithTensorsAndConstants) {
   EXPECT_TRUE(run(graph, {a, b})[0].equal(at::add(a.mm(b), a.mm(b), 0.5)));
 }
 
+TEST(Run, ANumberInThePlaceOfATensorPromotesAsANumber) {
+  const CompiledGraph graph = compiled(
+      "plan 1 f(arg0) -> buf0 {\n"
+      "  arg0: f32[4] input\n  buf0: f32[4] extern\n  arena 0\n"
+      "  call buf0 = aten::mul.Tensor(self=arg0, other=0.1)\n}\n");
+  const at::Tensor x = at::randn({4});
+  EXPECT_TRUE(run(graph, {x})[0].equal(x * 0.1));
+}
+
 TEST(Run, PassesViewsOfBuffers) {
   const CompiledGraph graph = compiled(
       "plan 1 f(arg0) -> buf1 {\n"
