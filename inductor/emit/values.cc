@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "aten_bridge/base/check.h"
+#include "absl/strings/numbers.h"
+
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/visit.h"
 
@@ -92,20 +93,17 @@ std::string Values::spell(Expr e) {
   return dialect_.apply(e.op(), e.args().back().dtype(), lanes_.width, args);
 }
 
-Symbol Values::symbol_for(Expr e) {
-  auto [it, is_new] = symbol_of_.try_emplace(e.node(), Symbol{'t', names_.next_symbol_value});
-  if (!is_new) return it->second;
-  const Symbol symbol{'t', names_.next_symbol_value++};
+// A scalar inside an index: its literal or its name, which is a letter and a number.
+SymExpr Values::symbol_for(Expr e) {
+  if (e.op() == ScalarOp::constant) return e.integer();
   const auto outer = outer_.find(e.node());
-  std::string text;
-  if (e.op() == ScalarOp::constant)
-    text = dialect_.literal(e);
-  else if (outer != outer_.end())
-    text = outer->second;
-  else
-    text = value(e);
-  writer_.line(str_cat("const int64_t ", SymExpr::symbol(symbol).str(), " = ", text, ";"));
-  return symbol;
+  const std::string known = outer != outer_.end() ? outer->second : name(e);
+  int number = 0;
+  if (absl::SimpleAtoi(known.substr(1), &number)) return SymExpr::symbol({known[0], number});
+  auto [it, is_new] = symbol_of_.try_emplace(e.node(), Symbol{'t', names_.next_symbol_value});
+  if (is_new)
+    writer_.line(str_cat("const int64_t t", names_.next_symbol_value++, " = ", known, ";"));
+  return SymExpr::symbol(it->second);
 }
 
 Values::Address Values::address(const SymExpr& index, std::span<const Expr> symbol_values) {
@@ -121,7 +119,7 @@ Values::Address Values::address(const SymExpr& index, std::span<const Expr> symb
           str_cat("const int64_t ", SymExpr::symbol(fresh).str(), " = ", name(e), "[l0]; "));
       map[t] = SymExpr::symbol(fresh);
     } else {
-      map[t] = SymExpr::symbol(symbol_for(e));
+      map[t] = symbol_for(e);
     }
   }
   if (is_wide() && a.lane_lines.empty()) a.stride = index.coefficient(lanes_.variable);

@@ -67,7 +67,7 @@ class Values {
   };
   Address address(const SymExpr& index, std::span<const Expr> symbol_values);
   std::string per_lane(const Address& address, std::string_view what) const;
-  Symbol symbol_for(Expr e);
+  SymExpr symbol_for(Expr e);
   std::string spell(Expr e);
   std::string give_name(Expr e, const std::string& text);
   bool varies(Expr e) const;
@@ -81,7 +81,7 @@ class Values {
   const Named& outer_;
   Named named_;
   absl::flat_hash_map<const ExprNode*, int> uses_;
-  absl::flat_hash_map<const ExprNode*, Symbol> symbol_of_;  // scalar symbol values
+  absl::flat_hash_map<const ExprNode*, Symbol> symbol_of_;  // names of another form, renamed
   ValueNaming naming_;
   int next_name_ = 0;
 };

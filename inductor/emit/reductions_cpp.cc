@@ -1,0 +1,91 @@
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/emit/cpp_kernel.h"
+
+namespace inductor {
+
+using aten_bridge::str_cat;
+
+void CppKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
+  Accumulator& acc = accumulators_[r.reduce];
+  const Loop& innermost = r.inside.empty() ? outermost : *r.inside.back();
+  const std::string start = identity(cpp_dialect(), r.reduce->op, dtype(r.reduce->buffer));
+  if (!r.in_registers) {
+    fill(*r.reduce, r.inside, start);
+    return;
+  }
+  acc.name = str_cat("acc", names_.next_accumulator++);
+  acc.shape = vector_shape(program_, innermost);
+  const std::string scalar = cpp_dialect().type(dtype(r.reduce->buffer), 1);
+  if (acc.shape.width == 1) {
+    writer_->line(str_cat(scalar, " ", acc.name, " = ", start, ";"));
+    return;
+  }
+  const std::string type = cpp_dialect().type(dtype(r.reduce->buffer), acc.shape.width);
+  const std::string wide = str_cat("td_set<", type, ">(", start, ")");
+  if (acc.shape.unroll == 1)
+    writer_->line(str_cat(type, " ", acc.name, " = ", wide, ";"));
+  else
+    writer_->line(str_cat(type, " ", acc.name, "[", acc.shape.unroll, "] = {", wide, ", ", wide,
+                          ", ", wide, ", ", wide, "};"));
+  if (acc.shape.has_rest) writer_->line(str_cat(scalar, " ", acc.name, "_rest = ", start, ";"));
+}
+
+void CppKernel::fill(const Reduce& reduce, std::span<const Loop* const> inside,
+                     const std::string& value) {
+  std::vector<Writer::Scope> scopes;
+  std::vector<const Loop*> entered;
+  for (const Loop* l : inside) {
+    if (!reduce.index.mentions(l->var)) continue;
+    const std::string name = enter(*l);
+    entered.push_back(l);
+    scopes.push_back(writer_->open(for_head(name, "0", names_.index(l->extent), "1")));
+  }
+  writer_->line(str_cat(names_.buffers.at(reduce.buffer), "[", names_.index(reduce.index),
+                        "] = ", value, ";"));
+  while (!scopes.empty()) scopes.pop_back();
+  while (!entered.empty()) {
+    leave(*entered.back());
+    entered.pop_back();
+  }
+}
+
+void CppKernel::reduce(const Reduce& r, Values& values, const Piece& piece) {
+  const std::string value = values.value(r.value);
+  const auto it = accumulators_.find(&r);
+  if (it == accumulators_.end()) {  // every loop it reduced over had one iteration
+    store(r.buffer, r.index, values, value);
+  } else if (it->second.name.empty()) {
+    const std::string old = values.load(r.buffer, r.index, {});
+    values.store(r.buffer, r.index, {}, combine(r.op, r.buffer, piece.width, old, value));
+  } else {
+    const std::string name = running(it->second, piece);
+    writer_->line(str_cat(name, " = ", combine(r.op, r.buffer, piece.width, name, value), ";"));
+  }
+}
+
+std::string CppKernel::running(const Accumulator& acc, const Piece& piece) const {
+  if (acc.shape.width == 1) return acc.name;
+  if (piece.width == 1) return str_cat(acc.name, "_rest");
+  if (acc.shape.unroll == 1) return acc.name;
+  return str_cat(acc.name, piece.unroll > 1 ? "[u0]" : "[0]");
+}
+
+void CppKernel::end_reduction(const Reduction& r) {
+  const auto it = accumulators_.find(r.reduce);
+  const Accumulator acc = it->second;
+  accumulators_.erase(it);
+  if (acc.name.empty()) return;
+  const auto join = [&](int width, std::string a, std::string b) {
+    return combine(r.reduce->op, r.reduce->buffer, width, std::move(a), std::move(b));
+  };
+  std::string text = acc.name;
+  if (acc.shape.unroll > 1)
+    text = join(acc.shape.width, join(acc.shape.width, text + "[0]", text + "[1]"),
+                join(acc.shape.width, text + "[2]", text + "[3]"));
+  if (acc.shape.width > 1) text = str_cat(across_lanes(r.reduce->op), "(", text, ")");
+  if (acc.shape.has_rest) text = join(1, text, acc.name + "_rest");
+  Values values(program_, names_, cpp_dialect(), *writer_, {}, kNothingNamed);
+  store(r.reduce->buffer, r.reduce->index, values, text);
+}
+
+}  // namespace inductor
