@@ -51,14 +51,14 @@ Tensor full_like(const Tensor& self, const Scalar& value, MaybeType dtype, Maybe
 template <int value>
 Tensor like(const Tensor& self, MaybeType dtype, MaybeLayout layout, MaybeDevice device,
             std::optional<bool> pin_memory, MaybeFormat format) {
-  return full_like(self, value, dtype, layout, device, pin_memory, format);
+  return decompose::full_like(self, value, dtype, layout, device, pin_memory, format);
 }
 
 Tensor fill(const Tensor& self, const Scalar& value) {
   return filled_like(self, value, self.scalar_type());
 }
 
-Tensor zero(const Tensor& self) { return fill(self, 0); }
+Tensor zero(const Tensor& self) { return decompose::fill(self, 0); }
 
 // Rewritten only for plain tensors on the model's own device.
 template <size_t args, size_t layout>

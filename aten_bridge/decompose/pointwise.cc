@@ -78,8 +78,12 @@ Tensor clamp_tensor(const Tensor& self, const MaybeTensor& low, const MaybeTenso
   return x;
 }
 
-Tensor clamp_min(const Tensor& self, const Scalar& low) { return clamp(self, low, std::nullopt); }
-Tensor clamp_max(const Tensor& self, const Scalar& high) { return clamp(self, std::nullopt, high); }
+Tensor clamp_min(const Tensor& self, const Scalar& low) {
+  return decompose::clamp(self, low, std::nullopt);
+}
+Tensor clamp_max(const Tensor& self, const Scalar& high) {
+  return decompose::clamp(self, std::nullopt, high);
+}
 Tensor clamp_min_tensor(const Tensor& self, const Tensor& low) { return self.maximum(low); }
 Tensor clamp_max_tensor(const Tensor& self, const Tensor& high) { return self.minimum(high); }
 
