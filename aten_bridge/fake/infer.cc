@@ -1,0 +1,62 @@
+#include "aten_bridge/fake/infer.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/jit_type.h>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/fake/fake_tensor.h"
+#include "aten_bridge/fake/meta_kernels.h"
+#include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/convert.h"
+
+namespace aten_bridge {
+namespace {
+
+Inferred infer_by_rule(const c10::OperatorHandle& op, const ShapeRule& rule,
+                       std::span<const c10::IValue> args) {
+  Inferred inferred;
+  const auto types = rule.types(args);
+  const auto& returns = op.schema().returns();
+  TD_CHECK(types.size() == returns.size(), "the shape rule of ", rule.op);
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (returns[i].type()->kind() != c10::TypeKind::TensorType) {
+      TD_CHECK(rule.number != nullptr, "the shape rule of ", rule.op, " lacks numbers");
+      inferred.results.emplace_back(rule.number(args, static_cast<int>(i)));
+    } else if (types[i]) {
+      inferred.results.emplace_back(meta_tensor(*types[i]));
+      inferred.devices.push_back(types[i]->device);
+    } else {
+      inferred.results.emplace_back(at::Tensor());
+    }
+  }
+  return inferred;
+}
+
+Inferred infer_by_meta_kernel(const c10::OperatorHandle& op, std::span<const c10::IValue> args) {
+  Inferred inferred{call_meta_kernel(op, args), {}};
+  const Device device = result_device(args);
+  for_each_tensor(inferred.results, [&](const at::Tensor&) { inferred.devices.push_back(device); });
+  return inferred;
+}
+
+}  // namespace
+
+Inferred infer(const c10::OperatorHandle& op, const ShapeRule* rule, std::span<c10::IValue> args) {
+  return rule != nullptr ? infer_by_rule(op, *rule, args) : infer_by_meta_kernel(op, args);
+}
+
+Device result_device(std::span<const c10::IValue> args) {
+  for (const c10::IValue& arg : args)
+    if (arg.isDevice()) return to_device(arg.toDevice());
+  std::optional<Device> device;
+  bool decided = false;  // a zero-dimensional CPU tensor mixes with any device
+  for_each_tensor(args, [&](const at::Tensor& tensor) {
+    if (decided || !is_fake(tensor)) return;
+    device = to_device(tensor.device());
+    decided = tensor.dim() > 0 || !tensor.is_cpu();
+  });
+  return device.value_or(Device{});
+}
+
+}  // namespace aten_bridge

@@ -1,0 +1,21 @@
+#include <vector>
+
+#include "aten_bridge/fake/rules.h"
+
+namespace aten_bridge {
+
+std::span<const std::span<const ShapeRule>> shape_rule_families() {
+  static const std::vector<std::span<const ShapeRule>> families = {
+      pointwise_rules(), reduction_rules(), index_rules(),
+      norm_rules(),      conv_rules(),      attention_rules()};
+  return families;
+}
+
+const ShapeRule* find_shape_rule(std::string_view op) {
+  for (const auto& family : shape_rule_families())
+    for (const ShapeRule& rule : family)
+      if (rule.op == op) return &rule;
+  return nullptr;
+}
+
+}  // namespace aten_bridge

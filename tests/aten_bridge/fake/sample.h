@@ -1,0 +1,125 @@
+// Sample calls of operators: what a kernel gives on real CPU tensors against what capture says of
+// it.
+//   expect_agrees("aten::mm", {randn({2, 3}), randn({3, 4})});
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <gtest/gtest.h>
+
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/fake/fake_tensor.h"
+#include "aten_bridge/fake/infer.h"
+#include "aten_bridge/trace/boxed.h"
+
+namespace aten_bridge {
+
+using BoxedArgs = std::vector<c10::IValue>;
+
+struct Sample {
+  std::string_view op;
+  BoxedArgs (*args)();  // real CPU tensors
+};
+
+inline std::string geometry(const at::Tensor& t) {
+  std::ostringstream out;
+  if (t.defined())
+    out << t.scalar_type() << t.sizes() << t.strides();
+  else
+    out << "undefined";
+  return out.str();
+}
+
+inline std::string geometry(const std::vector<c10::IValue>& results) {
+  std::string text;
+  for (const c10::IValue& result : results) {
+    if (result.isTensorList()) {
+      for (const at::Tensor& t : result.toTensorVector()) text += geometry(t) + " ";
+    } else if (result.isTensor()) {
+      text += geometry(result.toTensor()) + " ";
+    } else {
+      text += "number ";
+    }
+  }
+  return text;
+}
+
+// The operator on real tensors, then its rule or Meta kernel on fakes of them.
+inline void expect_agrees(std::string_view op_name, const BoxedArgs& args) {
+  const c10::OperatorHandle op = find_operator(op_name);
+  std::vector<c10::IValue> fakes = args, real = args;
+  Graph graph;
+  map_tensors(fakes, [&](const at::Tensor& t) {
+    const Value value = graph.add_input("x", TensorType{});
+    return make_fake(meta_twin_of_real(t), t.device(), value);
+  });
+  op.callBoxed(&real);
+  const Inferred inferred = infer(op, find_shape_rule(op_name), fakes);
+  EXPECT_EQ(geometry(inferred.results), geometry(real)) << op_name;
+}
+
+// Calls made up from the schema: every tensor argument by `make`, numbers, and defaults.
+inline BoxedArgs made_up(std::string_view op_name, const std::vector<at::Tensor>& tensors) {
+  const c10::OperatorHandle op = find_operator(op_name);
+  BoxedArgs args;
+  size_t next = 0;
+  for (const c10::Argument& spec : op.schema().arguments()) {
+    if (spec.default_value()) {
+      args.push_back(*spec.default_value());
+    } else if (spec.type()->kind() == c10::TypeKind::TensorType) {
+      args.emplace_back(tensors[next++ % tensors.size()]);
+    } else if (spec.type()->kind() == c10::TypeKind::NumberType) {
+      args.emplace_back(c10::Scalar(2));
+    } else if (spec.type()->kind() == c10::TypeKind::FloatType) {
+      args.emplace_back(0.5);
+    } else if (spec.type()->kind() == c10::TypeKind::IntType) {
+      args.emplace_back(int64_t{1});
+    } else if (spec.type()->kind() == c10::TypeKind::BoolType) {
+      args.emplace_back(false);
+    } else if (spec.type()->kind() == c10::TypeKind::StringType) {
+      args.emplace_back(std::string("floor"));
+    } else {
+      args.emplace_back();
+    }
+  }
+  return args;
+}
+
+// Operands of several layouts and dtypes.
+inline std::vector<std::vector<at::Tensor>> operand_lists() {
+  const at::Tensor x = at::rand({2, 3, 4}), y = at::rand({2, 3, 4});
+  return {{x, y, x},
+          {x.permute({2, 0, 1}), y.permute({2, 0, 1}), x.permute({2, 0, 1})},
+          {x, at::rand({3, 1}), at::rand({})},
+          {x.slice(2, 0, 4, 2), y.slice(2, 0, 4, 2), x.slice(2, 0, 4, 2)},
+          {x.expand({5, 2, 3, 4}), y, x},
+          {at::rand({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast), at::rand({3, 1, 1})},
+          {x.to(at::kBFloat16), y},
+          {at::ones({2, 3}, at::kLong), at::ones({3}, at::kLong)},
+          {at::ones({2, 3}, at::kLong), at::rand({3})},
+          {at::ones({2, 3}, at::kBool), at::ones({3}, at::kBool)},
+          {at::rand({0, 3}), at::rand({3})}};
+}
+
+// Compares every made-up call that the CPU accepts; false when it accepts none.
+inline bool expect_elementwise_agrees(std::string_view op) {
+  bool any = false;
+  for (const auto& operands : operand_lists()) {
+    const BoxedArgs args = made_up(op, operands);
+    try {
+      std::vector<c10::IValue> stack = args;
+      find_operator(op).callBoxed(&stack);
+    } catch (const c10::Error&) {
+      continue;
+    }
+    any = true;
+    SCOPED_TRACE(geometry(args));
+    expect_agrees(op, args);
+  }
+  return any;
+}
+
+}  // namespace aten_bridge

@@ -1,0 +1,301 @@
+#include "aten_bridge/fake/shape_rules.h"
+
+#include <algorithm>
+
+#include "tests/aten_bridge/fake/sample.h"
+
+namespace aten_bridge {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+c10::IValue none() { return {}; }
+at::Tensor f(at::IntArrayRef sizes) { return at::rand(sizes); }
+at::Tensor half(at::IntArrayRef sizes) { return at::rand(sizes).to(at::kBFloat16); }
+at::Tensor permuted() { return at::rand({4, 2, 3}).permute({1, 2, 0}); }
+at::Tensor channels_last(at::IntArrayRef sizes) {
+  return at::rand(sizes).contiguous(at::MemoryFormat::ChannelsLast);
+}
+c10::IValue mask(std::initializer_list<bool> bits) { return c10::List<bool>(bits); }
+// [batch, heads, length, dim] as a projection leaves it
+at::Tensor heads(int64_t length) { return at::rand({2, length, 4, 8}).transpose(1, 2); }
+
+BoxedArgs conv(const at::Tensor& x, const at::Tensor& w, Ints stride, Ints padding,
+               bool transposed) {
+  const Ints ones(x.dim() - 2, 1), zeros(x.dim() - 2, 0);
+  return {x, w, none(), stride, padding, ones, transposed, zeros, 1};
+}
+
+BoxedArgs conv_backward(const at::Tensor& x, const at::Tensor& w) {
+  const at::Tensor y =
+      at::convolution(x, w, {}, Ints{1, 1}, Ints{1, 1}, Ints{1, 1}, false, Ints{0, 0}, 1);
+  return {at::rand(y.sizes()),
+          x,
+          w,
+          Ints{w.size(0)},
+          Ints{1, 1},
+          Ints{1, 1},
+          Ints{1, 1},
+          false,
+          Ints{0, 0},
+          1,
+          mask({true, true, true})};
+}
+
+BoxedArgs attention_backward(bool causal) {
+  const at::Tensor q = heads(6), k = heads(6), v = heads(6);
+  const auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal);
+  return {at::rand(out.sizes()), q, k, v, out, lse, 0.0, causal, none(), none()};
+}
+
+const Sample kSamples[] = {
+    {"aten::native_dropout",
+     [] {
+       return BoxedArgs{permuted(), 0.5, true};
+     }},
+    {"aten::native_dropout_backward",
+     [] {
+       return BoxedArgs{permuted(), permuted() > 0.5, 2.0};
+     }},
+    {"aten::bernoulli",
+     [] {
+       return BoxedArgs{permuted(), none()};
+     }},
+    {"aten::bernoulli.p",
+     [] {
+       return BoxedArgs{permuted(), 0.5, none()};
+     }},
+    {"aten::where.self",
+     [] {
+       return BoxedArgs{permuted() > 0.5, permuted(), f({})};
+     }},
+    {"aten::where.self",
+     [] {
+       return BoxedArgs{f({3, 1}) > 0.5, at::ones({3, 4}, at::kLong), f({4})};
+     }},
+    {"aten::max",
+     [] {
+       return BoxedArgs{f({2, 3})};
+     }},
+    {"aten::min",
+     [] {
+       return BoxedArgs{f({2, 3})};
+     }},
+    {"aten::prod",
+     [] {
+       return BoxedArgs{at::ones({2, 3}, at::kInt), none()};
+     }},
+    {"aten::var.correction",
+     [] {
+       return BoxedArgs{permuted(), Ints{1}, none(), false};
+     }},
+    {"aten::var.correction",
+     [] {
+       return BoxedArgs{permuted(), none(), none(), true};
+     }},
+    {"aten::std.correction",
+     [] {
+       return BoxedArgs{permuted(), Ints{0, -1}, none(), true};
+     }},
+    {"aten::var_mean.correction",
+     [] {
+       return BoxedArgs{permuted(), Ints{2}, none(), true};
+     }},
+    {"aten::std_mean.correction",
+     [] {
+       return BoxedArgs{permuted(), none(), none(), false};
+     }},
+    {"aten::embedding",
+     [] {
+       return BoxedArgs{f({9, 4}), at::zeros({2, 3}, at::kLong), -1, false, false};
+     }},
+    {"aten::embedding_dense_backward",
+     [] {
+       return BoxedArgs{f({2, 3, 4}), at::zeros({2, 3}, at::kLong), 9, -1, false};
+     }},
+    {"aten::index_select",
+     [] {
+       return BoxedArgs{permuted(), -1, at::zeros({7}, at::kLong)};
+     }},
+    {"aten::logsumexp",
+     [] {
+       return BoxedArgs{f({2, 3}), Ints{1}, false};
+     }},
+    {"aten::mse_loss_backward",
+     [] {
+       return BoxedArgs{f({}), permuted(), permuted(), 1};
+     }},
+    {"aten::smooth_l1_loss_backward",
+     [] {
+       return BoxedArgs{f({}), permuted(), permuted(), 1, 1.0};
+     }},
+    {"aten::flip",
+     [] {
+       return BoxedArgs{permuted(), Ints{1}};
+     }},
+    {"aten::native_layer_norm",
+     [] {
+       return BoxedArgs{permuted(), Ints{4}, f({4}), f({4}), 1e-5};
+     }},
+    {"aten::native_layer_norm",
+     [] {
+       return BoxedArgs{f({2, 3, 4}), Ints{3, 4}, none(), none(), 1e-5};
+     }},
+    {"aten::native_layer_norm",
+     [] {
+       return BoxedArgs{half({2, 4}), Ints{4}, f({4}), f({4}), 1e-5};
+     }},
+    {"aten::native_layer_norm",
+     [] {
+       return BoxedArgs{half({2, 4}), Ints{4}, half({4}), half({4}), 1e-5};
+     }},
+    {"aten::native_layer_norm_backward",
+     [] {
+       return BoxedArgs{f({2, 3, 4}), permuted(), Ints{4}, f({2, 3, 1}),
+                        f({2, 3, 1}), f({4}),     f({4}),  mask({true, true, true})};
+     }},
+    {"aten::native_layer_norm_backward",
+     [] {
+       return BoxedArgs{f({2, 3, 4}), permuted(), Ints{4}, f({2, 3, 1}),
+                        f({2, 3, 1}), f({4}),     f({4}),  mask({true, false, false})};
+     }},
+    {"aten::native_group_norm",
+     [] {
+       return BoxedArgs{f({2, 6, 4, 4}), f({6}), f({6}), 2, 6, 16, 3, 1e-5};
+     }},
+    {"aten::native_group_norm",
+     [] {
+       return BoxedArgs{channels_last({2, 6, 4, 4}), f({6}), f({6}), 2, 6, 16, 3, 1e-5};
+     }},
+    {"aten::native_group_norm_backward",
+     [] {
+       return BoxedArgs{
+           f({2, 6, 4, 4}),         f({2, 6, 4, 4}), f({2, 3}), f({2, 3}), f({6}), 2, 6, 16, 3,
+           mask({true, true, true})};
+     }},
+    {"aten::native_batch_norm",
+     [] {
+       return BoxedArgs{f({2, 3, 4, 4}), f({3}), f({3}), f({3}), f({3}), false, 0.1, 1e-5};
+     }},
+    {"aten::native_batch_norm",
+     [] {
+       return BoxedArgs{
+           channels_last({2, 3, 4, 4}), f({3}), f({3}), f({3}), f({3}), true, 0.1, 1e-5};
+     }},
+    {"aten::_native_batch_norm_legit.no_stats",
+     [] {
+       return BoxedArgs{f({2, 3, 4}), none(), none(), true, 0.1, 1e-5};
+     }},
+    {"aten::_native_batch_norm_legit_functional",
+     [] {
+       return BoxedArgs{f({2, 3, 4, 4}), f({3}), f({3}), f({3}), f({3}), true, 0.1, 1e-5};
+     }},
+    {"aten::native_batch_norm_backward",
+     [] {
+       return BoxedArgs{f({2, 3, 4, 4}), f({2, 3, 4, 4}), f({3}), f({3}), f({3}),
+                        f({3}),          f({3}),          true,   1e-5,   mask({true, true, true})};
+     }},
+    {"aten::convolution",
+     [] {
+       return conv(f({2, 3, 8, 9}), f({4, 3, 3, 3}), {2, 1}, {1, 1}, false);
+     }},
+    {"aten::convolution",
+     [] {
+       return conv(channels_last({2, 3, 8, 8}), f({4, 3, 3, 3}), {1, 1}, {0, 0}, false);
+     }},
+    {"aten::convolution",
+     [] {
+       return conv(f({2, 3, 8, 8}), f({3, 4, 2, 2}), {2, 2}, {0, 0}, true);
+     }},
+    {"aten::convolution",
+     [] {
+       return conv(f({2, 3, 8}), f({4, 3, 3}), {1}, {1}, false);
+     }},
+    {"aten::convolution_backward",
+     [] {
+       return conv_backward(f({2, 3, 8, 8}), f({4, 3, 3, 3}));
+     }},
+    {"aten::convolution_backward",
+     [] {
+       return conv_backward(channels_last({2, 3, 8, 8}), f({4, 3, 3, 3}));
+     }},
+    {"aten::_adaptive_avg_pool2d",
+     [] {
+       return BoxedArgs{f({2, 3, 8, 8}), Ints{2, 3}};
+     }},
+    {"aten::_adaptive_avg_pool2d",
+     [] {
+       return BoxedArgs{channels_last({2, 3, 8, 8}), Ints{2, 3}};
+     }},
+    {"aten::_adaptive_avg_pool2d_backward",
+     [] {
+       return BoxedArgs{f({2, 3, 2, 2}), f({2, 3, 8, 8})};
+     }},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu",
+     [] { return BoxedArgs{heads(6), heads(6), heads(6), 0.0, true, none(), none()}; }},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu",
+     [] {
+       return BoxedArgs{heads(6).to(at::kBFloat16),
+                        heads(9).to(at::kBFloat16),
+                        heads(9).to(at::kBFloat16),
+                        0.0,
+                        false,
+                        none(),
+                        none()};
+     }},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+     [] { return attention_backward(true); }},
+};
+
+// Rules for kernels that only another device has; GpuAttention covers them there.
+constexpr std::string_view kOnlyOnCuda[] = {
+    "aten::_scaled_dot_product_efficient_attention",
+    "aten::_scaled_dot_product_efficient_attention_backward",
+};
+
+class EveryShapeRule : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(EveryShapeRule, GivesTheCpuKernelsGeometry) {
+  bool sampled = false;
+  for (const Sample& sample : kSamples) {
+    if (sample.op != GetParam()) continue;
+    sampled = true;
+    expect_agrees(sample.op, sample.args());
+  }
+  if (!sampled) sampled = expect_elementwise_agrees(GetParam());
+  EXPECT_TRUE(sampled) << GetParam() << " has no sample";
+}
+
+std::vector<std::string_view> rules_of_the_cpu() {
+  std::vector<std::string_view> ops;
+  for (const auto& family : shape_rule_families())
+    for (const ShapeRule& rule : family)
+      if (std::find(std::begin(kOnlyOnCuda), std::end(kOnlyOnCuda), rule.op) ==
+          std::end(kOnlyOnCuda))
+        ops.push_back(rule.op);
+  return ops;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string_view>& info) {
+  std::string name(info.param.substr(6));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(ShapeRules, EveryShapeRule, testing::ValuesIn(rules_of_the_cpu()),
+                         test_name);
+
+TEST(ShapeRules, AnOperatorHasOneRuleOrAMetaKernel) {
+  std::vector<std::string_view> ops;
+  for (const auto& family : shape_rule_families())
+    for (const ShapeRule& rule : family) {
+      ops.push_back(rule.op);
+      EXPECT_FALSE(meta_kernel_is_tested(rule.op)) << rule.op;
+    }
+  std::sort(ops.begin(), ops.end());
+  EXPECT_EQ(std::adjacent_find(ops.begin(), ops.end()), ops.end());
+}
+
+}  // namespace
+}  // namespace aten_bridge
