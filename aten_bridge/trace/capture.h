@@ -1,12 +1,14 @@
-// Records what a C++ callable computes with tensors, forward and backward, without running any of it.
+// Records what a C++ callable computes with tensors, forward and backward, without running any of
+// it.
 //   CaptureInputs in{{x, w}, {"x", "w"}};
-//   Captured c = capture(in, [&](const std::vector<at::Tensor>& t) { return Tensors{t[0].mm(t[1])}; }, {});
-//   print(c.joint.graph);
+//   Captured c = capture(in, [&](const std::vector<at::Tensor>& t) { return Tensors{t[0].mm(t[1])};
+//   }, {}); print(c.joint.graph);
 //
-// The callable runs once, on the calling thread, with fakes in place of the inputs; wherever it meets
-// one of the real input tensors itself (a module's member), the fake is substituted by identity. When
-// an input requires grad and grad mode is on, the backward of the differentiable results is recorded
-// in the same scope. Afterwards the inputs, their .grad and version counters and all generators are as before.
+// The callable runs once, on the calling thread, with fakes in place of the inputs; wherever it
+// meets one of the real input tensors itself (a module's member), the fake is substituted by
+// identity. When an input requires grad and grad mode is on, the backward of the differentiable
+// results is recorded in the same scope. Afterwards the inputs, their .grad and version counters
+// and all generators are as before.
 #pragma once
 
 #include <functional>
@@ -44,13 +46,15 @@ struct ResultSource {
     kUndefined,
     kGraph,        // the graph result number `index`
     kInput,        // the input number `index` itself: the same tensor
-    kViewOfInput,  // input.as_strided(sizes, strides, offset), differentiable
+    kViewOfInput,  // input.as_strided(sizes, strides, input.storage_offset() + offset),
+                   // differentiable
     kViewOfGraph,  // likewise a view of graph result number `index` (two results that share memory)
   };
   Kind kind = Kind::kUndefined;
   int index = -1;
   std::vector<int64_t> sizes, strides;
   int64_t offset = 0;
+  bool detached = false;  // a view without gradient of a tensor that carries one
 };
 
 struct Mutation {
@@ -70,7 +74,8 @@ struct Captured {
 
 using TracedCallable = std::function<Tensors(const Tensors&)>;
 
-// Throws CaptureError; what the callable itself throws passes through. TD_CHECK failures are InternalError.
+// Throws CaptureError; what the callable itself throws passes through. TD_CHECK failures are
+// InternalError.
 Captured capture(const CaptureInputs& inputs, const TracedCallable& callable);
 
 // True while the calling thread is inside capture(): a compiled callable met there is inlined.

@@ -1,0 +1,44 @@
+// What capture asks about an operator, looked up once a capture.
+//   OperatorTable table;
+//   const OperatorInfo& info = table.of(op);
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "aten_bridge/decompose/decompose.h"
+#include "aten_bridge/fake/shape_rules.h"
+#include "aten_bridge/trace/rewrites.h"
+
+namespace c10 {
+class OperatorHandle;
+}
+
+namespace aten_bridge {
+
+struct OperatorInfo {
+  std::string name;                         // "aten::add.Tensor"
+  std::optional<std::string_view> refusal;  // why capture cannot have it
+  const Rewrite* rewrite = nullptr;
+  const Decomposition* decomposition = nullptr;
+  const ShapeRule* rule = nullptr;
+  bool has_meta_kernel = false;  // on the tested list
+  bool is_composite = false;     // LibTorch can express it by other operators
+  bool mutates = false;          // writes to an argument
+  bool is_view = false;          // outputs alias the first argument
+  bool draws = false;            // random numbers, from a generator
+};
+
+class OperatorTable {
+ public:
+  const OperatorInfo& of(const c10::OperatorHandle& op);
+
+ private:
+  absl::flat_hash_map<const void*, std::unique_ptr<OperatorInfo>> infos_;  // by schema
+};
+
+}  // namespace aten_bridge

@@ -1,0 +1,220 @@
+#include "aten_bridge/trace/recorder.h"
+
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "absl/cleanup/cleanup.h"
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/fake/fake_tensor.h"
+#include "aten_bridge/fake/infer.h"
+#include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/capture.h"
+#include "aten_bridge/trace/convert.h"
+#include "aten_bridge/trace/refusals.h"
+
+namespace aten_bridge {
+namespace {
+
+using Boxed = std::span<const c10::IValue>;
+
+std::span<c10::IValue> arguments_on(Stack& stack, const c10::OperatorHandle& op) {
+  return std::span(stack).last(op.schema().arguments().size());
+}
+
+// LibTorch itself computes shapes on meta tensors; such calls are no part of the program.
+bool is_shape_question(Boxed args, const std::string& op) {
+  bool fakes = false, metas = false;
+  for_each_tensor(args, [&](const at::Tensor& tensor) {
+    if (is_fake(tensor)) {
+      fakes = true;
+    } else if (tensor.is_meta()) {
+      metas = true;
+    } else if (!tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+      throw CaptureError(undeclared(op));
+    }
+  });
+  for (const c10::IValue& arg : args) metas |= arg.isDevice() && arg.toDevice().is_meta();
+  return metas && !fakes;
+}
+
+std::vector<Argument> named_arguments(const c10::OperatorHandle& op, Boxed args) {
+  const auto name_tensor = [](const at::Tensor& tensor) -> ArgumentValue {
+    if (is_fake(tensor)) return value_of(tensor);
+    return wrapped_number(tensor);
+  };
+  std::vector<Argument> arguments;
+  const auto& specs = op.schema().arguments();
+  arguments.reserve(specs.size());
+  for (size_t i = 0; i < specs.size(); ++i)
+    arguments.push_back({specs[i].name(), to_argument(args[i], specs[i], name_tensor)});
+  return arguments;
+}
+
+// A factory without explicit dtype or device takes ambient defaults; the graph says which they
+// were.
+void spell_out_defaults(std::vector<Argument>& arguments, const TensorType& result) {
+  for (Argument& argument : arguments) {
+    if (std::holds_alternative<Value>(argument.value)) return;  // not a factory: "as self"
+    if (!std::holds_alternative<std::monostate>(argument.value)) continue;
+    if (argument.name == "dtype") argument.value = result.dtype;
+    if (argument.name == "device") argument.value = result.device;
+  }
+}
+
+// Storage offsets are absolute in ATen, and those of a graph's values are not known before it runs:
+// an explicit one is kept only for a value that begins its storage.
+void make_offset_relative(std::vector<Argument>& arguments, Boxed args, const std::string& op,
+                          const ViewTable& views) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name != "storage_offset" || !args[i].isInt()) continue;
+    const at::Tensor& self = args[0].toTensor();
+    const Value value = value_of(self);
+    if (args[i].toInt() == self.storage_offset()) {
+      arguments[i].value = std::monostate();
+    } else if (value.node->is_input() || views.root(value) != value) {
+      throw CaptureError(str_cat(op, " reaches outside of a view"));
+    }
+  }
+}
+
+// A copy of a whole tensor into one like it is that tensor.
+bool copies_nothing(const OperatorInfo& info, Boxed args) {
+  if (info.name != "aten::copy" || !is_fake(args[0].toTensor()) || !is_fake(args[1].toTensor()))
+    return false;
+  const at::Tensor &self = args[0].toTensor(), &source = args[1].toTensor();
+  return self.dtype() == source.dtype() && self.device() == source.device() &&
+         self.sizes() == source.sizes() && self.strides() == source.strides();
+}
+
+std::vector<at::Tensor> flatten(const std::vector<c10::IValue>& results) {
+  std::vector<at::Tensor> tensors;
+  for (const c10::IValue& result : results) {
+    if (result.isTensorList()) {
+      for (const at::Tensor& tensor : result.toTensorVector()) tensors.push_back(tensor);
+    } else {
+      tensors.push_back(result.isTensor() ? result.toTensor() : at::Tensor());
+    }
+  }
+  return tensors;
+}
+
+}  // namespace
+
+at::Tensor Recorder::add_input(const std::string& name, const at::Tensor& real) {
+  const Value value = graph_.add_input(name, type_of(real));
+  return make_fake(meta_twin_of_real(real), real.device(), value);
+}
+
+at::Tensor Recorder::add_input_like(const std::string& name, const at::Tensor& fake) {
+  const TensorType type = type_of(fake);
+  return make_fake(meta_tensor(type), fake.device(), graph_.add_input(name, type));
+}
+
+Value Recorder::root(const at::Tensor& fake) const { return views_.root(value_of(fake)); }
+
+void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
+  const OperatorInfo& info = operators_.of(op);
+  if (is_shape_question(arguments_on(stack, op), info.name)) {
+    const c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKeySet(c10::DispatchKey::Fake));
+    constexpr auto kBelow =
+        c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake);
+    op.redispatchBoxed(keys & kBelow, &stack);
+    return;
+  }
+  if (info.refusal) throw CaptureError(str_cat(info.name, " ", *info.refusal));
+  const Decomposition* decomposition = info.decomposition;
+  if (decomposition != nullptr &&
+      (decomposition->applies == nullptr || decomposition->applies(stack))) {
+    run_in_place_of(info, [&] { decomposition->run(stack); });
+  } else if (info.mutates) {
+    throw CaptureError(str_cat(info.name, " changes a tensor behind functionalization"));
+  } else if (info.rule != nullptr || info.has_meta_kernel) {
+    record(op, info, stack);
+  } else if (info.is_composite) {
+    run_in_place_of(info, [&] {
+      op.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, stack);
+    });
+  } else {
+    throw CaptureError(str_cat(info.name, " has no shape rule yet"));
+  }
+}
+
+void Recorder::run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run) {
+  const c10::impl::ExcludeDispatchKeyGuard back_to_fake(keys_above_fake());
+  const bool outermost = origin_.empty();
+  if (outermost) origin_ = info.name;
+  const absl::Cleanup restore = [&] {
+    if (outermost) origin_.clear();
+  };
+  run();
+}
+
+void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack) {
+  const auto args = arguments_on(stack, op);
+  std::vector<c10::IValue> results;
+  if (copies_nothing(info, args)) {
+    results = {args[1]};
+  } else {
+    Inferred inferred = infer(op, info.rule, args);
+    results = std::move(inferred.results);
+    std::vector<Value> values = info.is_view ? known_views(args, results) : std::vector<Value>();
+    if (values.empty()) values = add_node(op, info, args, results, inferred.devices);
+    auto next = values.begin();
+    map_tensors(results, [&](const at::Tensor& twin) {
+      const Value value = *next++;
+      return make_fake(twin, to_c10_device(value.type().device), value);
+    });
+  }
+  torch::jit::drop(stack, args.size());
+  for (c10::IValue& result : results) stack.push_back(std::move(result));
+}
+
+std::vector<Value> Recorder::known_views(Boxed args, const std::vector<c10::IValue>& twins) const {
+  std::vector<Value> values;
+  for (const at::Tensor& twin : flatten(twins)) {
+    const std::optional<Value> known = views_.find(args[0].toTensor(), twin);
+    if (!known) return {};
+    values.push_back(*known);
+  }
+  return values;
+}
+
+std::vector<Value> Recorder::add_node(const c10::OperatorHandle& op, const OperatorInfo& info,
+                                      Boxed args, const std::vector<c10::IValue>& results,
+                                      std::span<const Device> devices) {
+  const std::vector<at::Tensor> twins = flatten(results);
+  std::vector<std::optional<TensorType>> types;
+  for (const at::Tensor& twin : twins) {
+    types.push_back(twin.defined() ? std::optional(type_of(twin, devices.front())) : std::nullopt);
+    if (twin.defined()) devices = devices.subspan(1);
+  }
+  std::vector<Argument> arguments = named_arguments(op, args);
+  if (!types.empty() && types[0]) spell_out_defaults(arguments, *types[0]);
+  make_offset_relative(arguments, args, info.name, views_);
+  Node* node = graph_.add(info.name, std::move(arguments), std::move(types),
+                          origin_.empty() ? info.name : origin_);
+  std::vector<Value> values;
+  for (size_t i = 0; i < twins.size(); ++i) {
+    if (!twins[i].defined()) continue;
+    values.push_back(node->output(static_cast<int>(i)));
+    if (info.is_view) views_.add(args[0].toTensor(), twins[i], values.back());
+  }
+  return values;
+}
+
+Graph Recorder::finish(const std::vector<at::Tensor>& outputs) && {
+  std::vector<std::optional<Value>> values;
+  for (const at::Tensor& output : outputs)
+    values.push_back(output.defined() ? std::optional(value_of(output)) : std::nullopt);
+  graph_.set_outputs(std::move(values));
+  graph_.remove_dead([](const Node& node) { return draws_random_numbers(find_operator(node.op)); });
+  return std::move(graph_);
+}
+
+}  // namespace aten_bridge

@@ -1,0 +1,68 @@
+// The graph under construction: every operator that reaches the Fake key becomes a node.
+//   Recorder recorder;
+//   at::Tensor x = recorder.add_input("x", real);    // a fake
+//   recorder.call(op, keys, stack);                  // fakes in, fakes out, one node more
+//   Graph graph = std::move(recorder).finish(outputs);
+//
+// Per operator, in this order: a refusal row; a decomposition (its operators are recorded instead);
+// a shape rule or a tested Meta kernel (a node); LibTorch's composite kernel (its operators are
+// recorded). An operator with none of them is a CaptureError.
+// A view that changes nothing is its argument; a view taken twice is one node.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+
+#include "aten_bridge/decompose/decompose.h"
+#include "aten_bridge/graph/graph.h"
+#include "aten_bridge/trace/operator_info.h"
+#include "aten_bridge/trace/view_table.h"
+
+namespace at {
+class Tensor;
+}
+namespace c10 {
+class DispatchKeySet;
+class OperatorHandle;
+}  // namespace c10
+
+namespace aten_bridge {
+
+class Recorder {
+ public:
+  // A fake with a real tensor's geometry, standing for a new graph input.
+  at::Tensor add_input(const std::string& name, const at::Tensor& real);
+  // The same with a fake's geometry: what a tangent looks like.
+  at::Tensor add_input_like(const std::string& name, const at::Tensor& fake);
+
+  // The Fake key: fakes and wrapped numbers in; fakes out. Throws CaptureError.
+  void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack);
+
+  // The value whose memory a fake's value shares when views are run as views.
+  Value root(const at::Tensor& fake) const;
+
+  // Outputs are fakes; undefined ones are none. Dead nodes go; random ones stay.
+  Graph finish(const std::vector<at::Tensor>& outputs) &&;
+
+ private:
+  void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
+  void record(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack);
+  // The values that these results of a view are already; empty when one is new.
+  std::vector<Value> known_views(std::span<const c10::IValue> args,
+                                 const std::vector<c10::IValue>& twins) const;
+  // Adds the call to the graph; the values of its defined results.
+  std::vector<Value> add_node(const c10::OperatorHandle& op, const OperatorInfo& info,
+                              std::span<const c10::IValue> args,
+                              const std::vector<c10::IValue>& results,
+                              std::span<const Device> devices);
+
+  Graph graph_{"joint"};
+  OperatorTable operators_;
+  ViewTable views_;
+  std::string origin_;  // the operator whose decomposition is running; else empty
+};
+
+}  // namespace aten_bridge

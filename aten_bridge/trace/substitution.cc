@@ -1,0 +1,115 @@
+#include "aten_bridge/trace/substitution.h"
+
+#include <ATen/FunctionalTensorWrapper.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
+
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/fake/fake_tensor.h"
+#include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/refusals.h"
+
+namespace aten_bridge {
+
+// A weak reference to a tensor that the program made, and who made it.
+struct Substitution::Made {
+  c10::weak_intrusive_ptr<c10::TensorImpl> tensor;
+  const OperatorInfo* by;
+};
+
+namespace {
+
+bool is_known(const at::Tensor& tensor) {
+  const c10::DispatchKeySet keys = tensor.key_set();
+  return keys.has_any(
+             c10::DispatchKeySet({c10::DispatchKey::Functionalize, c10::DispatchKey::Fake})) ||
+         tensor.is_meta() || tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
+// Functionalization draws into a dense copy, and the kernel's order depends on the strides.
+void refuse_strided_draw(const OperatorInfo& info, const c10::IValue& self) {
+  if (!info.draws || info.name == "aten::bernoulli_.float" || !self.isTensor()) return;
+  if (!self.toTensor().is_contiguous())
+    throw CaptureError(str_cat(info.name, " draws in place into a tensor that is not contiguous"));
+}
+
+}  // namespace
+
+Substitution::Substitution(const CaptureInputs& inputs, Recorder& recorder) : inputs_(inputs) {
+  for (size_t i = 0; i < inputs.tensors.size(); ++i) {
+    const at::Tensor& real = inputs.tensors[i];
+    fakes_.push_back(recorder.add_input(inputs.names[i], real));
+    wrappers_.push_back(at::functionalization::impl::to_functional_tensor(fakes_.back()));
+    wrappers_.back().unsafeGetTensorImpl()->set_requires_grad(real.requires_grad());
+    index_.emplace(real.unsafeGetTensorImpl(), i);
+    index_.emplace(wrappers_.back().unsafeGetTensorImpl(), i);
+  }
+}
+
+Substitution::~Substitution() = default;
+
+int Substitution::find(const at::Tensor& tensor) const {
+  const auto it = index_.find(tensor.unsafeGetTensorImpl());
+  return it == index_.end() ? -1 : it->second;
+}
+
+at::Tensor Substitution::stand_in(const at::Tensor& tensor, const std::string& op) const {
+  if (is_known(tensor)) return tensor;
+  const int input = find(tensor);
+  if (input >= 0) return wrappers_[input];
+  for (size_t i = 0; i < inputs_.tensors.size(); ++i)
+    if (inputs_.tensors[i].unsafeGetTensorImpl()->grad().is_same(tensor))
+      throw CaptureError(str_cat(op, " met the .grad of '", inputs_.names[i],
+                                 "'; zero_grad and an optimizer's step belong outside of the "
+                                 "compiled callable for now"));
+  throw CaptureError(undeclared(op));
+}
+
+void Substitution::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
+  const OperatorInfo& info = operators_.of(op);
+  const size_t arguments = op.schema().arguments().size();
+  const size_t below = stack.size() - arguments;
+  map_tensors(std::span(stack).last(arguments),
+              [&](const at::Tensor& tensor) { return stand_in(tensor, info.name); });
+  met_autocast_ |= keys.has_any(c10::autocast_dispatch_keyset);
+  if (info.mutates) {
+    refuse_update_of_parameter(op, info, stack);
+    refuse_strided_draw(info, stack[below]);
+  }
+  if (info.rewrite == nullptr || !info.rewrite->run(op, stack)) {
+    constexpr auto kBelow =
+        c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::DeferredInit);
+    op.redispatchBoxed(keys & kBelow, &stack);
+  }
+  for_each_tensor(std::span(stack).subspan(below), [&](const at::Tensor& tensor) {
+    if (at::functionalization::impl::isFunctionalTensor(tensor) && find(tensor) < 0)
+      made_.push_back({c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr()), &info});
+  });
+}
+
+void Substitution::refuse_update_of_parameter(const c10::OperatorHandle& op,
+                                              const OperatorInfo& info, const Stack& stack) const {
+  if (c10::GradMode::is_enabled()) return;
+  const auto& specs = op.schema().arguments();
+  const auto args = std::span(stack).last(specs.size());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].alias_info() == nullptr || !specs[i].alias_info()->isWrite()) continue;
+    for_each_tensor(args.subspan(i, 1), [&](const at::Tensor& tensor) {
+      const int input = find(tensor);
+      if (input < 0 || !inputs_.tensors[input].requires_grad()) return;
+      throw CaptureError(
+          str_cat(info.name, " changes the parameter '", inputs_.names[input],
+                  "' in place without grad mode, as an optimizer's step does; step outside of the "
+                  "compiled callable for now"));
+    });
+  }
+}
+
+std::optional<std::string> Substitution::leaked() const {
+  for (const Made& made : made_)
+    if (made.tensor.use_count() > 0) return made.by->name;
+  return std::nullopt;
+}
+
+}  // namespace aten_bridge

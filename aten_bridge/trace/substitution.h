@@ -1,0 +1,68 @@
+// The DeferredInit key: wherever the program meets one of the real inputs, its stand-in takes the
+// place.
+//   Substitution stand_ins(inputs, recorder);
+//   callable(stand_ins.wrappers());
+//   stand_ins.call(op, keys, stack);      // every operator of the program comes by here first
+//
+// A stand-in is a functional wrapper around a fake, a leaf that requires grad where the input does.
+// Real tensors that are no inputs are refused here, before anything runs; operators whose schema
+// hides a mutation are called by their honest names (rewrites.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "aten_bridge/trace/capture.h"
+#include "aten_bridge/trace/operator_info.h"
+#include "aten_bridge/trace/recorder.h"
+
+namespace at {
+class Tensor;
+}
+namespace c10 {
+class DispatchKeySet;
+class OperatorHandle;
+struct TensorImpl;
+}  // namespace c10
+
+namespace aten_bridge {
+
+class Substitution {
+ public:
+  Substitution(const CaptureInputs& inputs, Recorder& recorder);
+  ~Substitution();
+
+  const CaptureInputs& inputs() const { return inputs_; }
+  const Tensors& wrappers() const { return wrappers_; }
+  const Tensors& fakes() const { return fakes_; }  // as they were before the program ran
+
+  // The input that a tensor is, real or stand-in; -1: none.
+  int find(const at::Tensor& tensor) const;
+
+  void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack);
+
+  // Whether any operator went through autocast.
+  bool met_autocast() const { return met_autocast_; }
+  // The operator that made a tensor which is still alive once the capture's own references are
+  // gone.
+  std::optional<std::string> leaked() const;
+
+ private:
+  struct Made;
+  at::Tensor stand_in(const at::Tensor& tensor, const std::string& op) const;
+  void refuse_update_of_parameter(const c10::OperatorHandle& op, const OperatorInfo& info,
+                                  const Stack& stack) const;
+
+  const CaptureInputs& inputs_;
+  Tensors fakes_;
+  Tensors wrappers_;
+  absl::flat_hash_map<const c10::TensorImpl*, int> index_;  // of real inputs and of wrappers
+  OperatorTable operators_;
+  std::vector<Made> made_;
+  bool met_autocast_ = false;
+};
+
+}  // namespace aten_bridge
