@@ -196,6 +196,7 @@ void CppKernel::innermost_loop(const Loop& l, const std::vector<Piece>& pieces) 
       straight(l, piece, hoisted);
       continue;
     }
+    writer_->line("#pragma GCC unroll 4");  // so that -O2 keeps the accumulators in registers
     auto unrolled = writer_->open(for_head("u0", "0", str_cat(piece.unroll), "1"));
     const SymExpr base = names_.symbols.at(l.var);
     names_.symbols[l.var] = base + piece.width * var('u', 0);

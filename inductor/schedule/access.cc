@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "aten_bridge/base/str_cat.h"
-#include "inductor/ir/rewrite.h"
 #include "inductor/ir/value_bounds.h"
 #include "inductor/ir/visit.h"
 
@@ -45,8 +44,8 @@ std::string meeting(const Access& a, const Access& b, Symbol var, const Extents&
 
 }  // namespace
 
-void add_extents(const Stmt& stmt, Extents& extents) {
-  for_each_stmt({&stmt, 1}, [&](const Stmt& s) {
+void add_extents(std::span<const Stmt> body, Extents& extents) {
+  for_each_stmt(body, [&](const Stmt& s) {
     if (const auto* loop = std::get_if<Loop>(&s)) extents[loop->var] = loop->extent;
   });
 }
@@ -83,13 +82,18 @@ std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* con
   return out;
 }
 
-std::vector<Access> accesses(const Stmt& stmt) {
+std::vector<Access> accesses(std::span<const Stmt> body, const SymbolMap& replace) {
   std::vector<Access> out;
-  for_each_leaf({&stmt, 1}, [&](std::span<const Loop* const> around, const Stmt& leaf) {
-    for (Access& a : accesses_of_leaf(leaf, around)) out.push_back(std::move(a));
+  for_each_leaf(body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
+    for (Access& a : accesses_of_leaf(leaf, around)) {
+      if (!replace.empty()) a.index = a.index.substitute(replace);
+      out.push_back(std::move(a));
+    }
   });
   return out;
 }
+
+std::vector<Access> accesses(const Stmt& stmt) { return accesses({&stmt, 1}); }
 
 bool conflict(AccessKind a, AccessKind b) {
   if (a == AccessKind::kScatter || b == AccessKind::kScatter) return true;

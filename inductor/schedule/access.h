@@ -12,6 +12,7 @@
 #include "aten_bridge/base/verdict.h"
 #include "aten_bridge/symbolic/bounds.h"
 #include "inductor/ir/loop.h"
+#include "inductor/ir/rewrite.h"
 
 namespace inductor {
 
@@ -29,12 +30,14 @@ struct Access {
 
 // Extents of loop variables. Variables are unique in a program, so one table serves all.
 using Extents = absl::flat_hash_map<Symbol, SymExpr>;
-void add_extents(const Stmt& stmt, Extents& extents);
+void add_extents(std::span<const Stmt> body, Extents& extents);
 Bounds bounds_of(const SymExpr& index, std::span<const Bounds> symbol_bounds,
                  const Extents& extents);
 bool is_bounded(const Bounds& b);
 
-// Of a statement and everything inside; extern calls have none (see buffers_read and _written).
+// Of statements and everything inside, after replacing variables in the indices; extern calls have
+// none (see buffers_read and buffers_written).
+std::vector<Access> accesses(std::span<const Stmt> body, const SymbolMap& replace = {});
 std::vector<Access> accesses(const Stmt& stmt);
 std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* const> around);
 

@@ -190,7 +190,7 @@ void make_local(LoopProgram& program, const Features& features) {
     auto* kernel = std::get_if<Kernel>(&stmt);
     if (!kernel) continue;
     Extents extents;
-    for (const Stmt& s : kernel->body) add_extents(s, extents);
+    add_extents(kernel->body, extents);
     int64_t bytes = 0;
     const auto uses = uses_in(*kernel);
     for (int b : buffers_written(stmt)) {

@@ -1,8 +1,9 @@
 #include "inductor/schedule/fuse.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
@@ -22,109 +23,126 @@ constexpr int64_t kLeastInner = 16;     // iterations left in an innermost loop 
 constexpr int64_t kLeastParallel = 16;  // iterations left in a kernel's outermost loop
 constexpr int64_t kSmall = 64 * 1024;   // work of kernels that one thread runs as well
 constexpr int64_t kTiny = 256 * 1024;   // work of kernels that may join without sharing anything
-constexpr size_t kMostBuffers = 48;     // of a kernel: more does not stay in registers and caches
 
 bool is_innermost(const Loop& loop) {
   return std::none_of(loop.body.begin(), loop.body.end(),
                       [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
 }
 
+int64_t work_of(const Loop& loop) { return trip_count(loop) * work(loop.body); }
+
+// How two loops get one extent: the longer one is split.
+struct Alignment {
+  Verdict verdict = Verdict::yes();
+  SymExpr extent;     // in common
+  int64_t inner = 1;  // what is left of the longer one
+  bool splits_first = false, splits_second = false;
+};
+
+Alignment align(const Loop& a, const Loop& b) {
+  Alignment out;
+  out.extent = a.extent;
+  if (a.extent == b.extent) return out;
+  out.verdict = Verdict::no(str_cat("loops differ: ", a.extent.str(), " and ", b.extent.str()));
+  const auto m = a.extent.constant(), n = b.extent.constant();
+  if (!m || !n || *m <= 1 || *n <= 1) return out;
+  const int64_t outer = std::min(*m, *n);
+  out.extent = outer;
+  out.inner = std::max(*m, *n) / outer;
+  out.splits_first = *m > *n;
+  out.splits_second = !out.splits_first;
+  const bool divides = out.inner * outer == std::max(*m, *n);
+  if (divides && (out.inner >= kLeastInner || !is_innermost(*m > *n ? a : b)))
+    out.verdict = Verdict::yes();
+  return out;
+}
+
 class Merger {
  public:
-  Merger(LoopProgram& program, const Features& features) : program_(program), features_(features) {}
+  explicit Merger(LoopProgram& program) : program_(program) {}
 
-  // Merges `nest` into `loop`; both are changed only when the answer is yes.
-  Verdict merge(Loop& loop, Loop nest, int depth) {
-    Loop target = loop;
-    if (Verdict v = align(target, nest); !v) return v;
-    if (depth == 0) {
-      if (Verdict v = keeps_threads_busy(loop, target, nest); !v) return v;
-    }
-    rename(nest, target.var);
-    Stmt both[] = {target, nest};
+  // Whether `nest` can merge with `loop`, given the loops merged around them.
+  Verdict allows(const Loop& loop, const Loop& nest) const {
+    const Alignment alignment = align(loop, nest);
+    if (!alignment.verdict) return alignment.verdict;
+    // As if both were split and named alike.
+    const Symbol rest{'i', program_.next_var}, other_rest{'i', program_.next_var + 1};
     Extents extents = outer_extents_;
-    for (const Stmt& s : both) add_extents(s, extents);
-    if (Verdict v =
-            share_iterations(accesses(both[0]), accesses(both[1]), target.var, extents, program_);
-        !v)
-      return v;
-    outer_extents_[target.var] = target.extent;
-    if (nest.kind == LoopKind::kReduction) target.kind = LoopKind::kReduction;
-    innermost_merged_ = target.var;
-    for (Stmt& inner : nest.body) place(target.body, std::move(inner), depth + 1);
-    loop = std::move(target);
-    return Verdict::yes();
+    add_extents(loop.body, extents);
+    add_extents(nest.body, extents);
+    extents[loop.var] = alignment.extent;
+    extents[rest] = extents[other_rest] = alignment.inner;
+    const SymExpr var = SymExpr::symbol(loop.var);
+    const auto value = [&](bool splits, Symbol inner) {
+      return splits ? alignment.inner * var + SymExpr::symbol(inner) : var;
+    };
+    return share_iterations(
+        accesses(loop.body, {{loop.var, value(alignment.splits_first, rest)}}),
+        accesses(nest.body, {{nest.var, value(alignment.splits_second, other_rest)}}), loop.var,
+        extents, program_);
   }
 
-  Symbol innermost_merged() const { return innermost_merged_; }
+  // Does it; the answer of `allows` was yes.
+  void merge(Loop& loop, Loop nest) {
+    const Alignment alignment = align(loop, nest);
+    if (alignment.splits_first) split(loop, alignment.inner);
+    if (alignment.splits_second) split(nest, alignment.inner);
+    outer_extents_[loop.var] = loop.extent;
+    innermost_ = loop.var;
+    if (nest.kind == LoopKind::kReduction) loop.kind = LoopKind::kReduction;
+    for (Stmt& inner : nest.body) {
+      substitute(program_.pool, inner, nest.var, SymExpr::symbol(loop.var));
+      place(loop.body, std::move(inner));
+    }
+  }
+
+  // The last loop that was merged.
+  Symbol innermost() const { return innermost_; }
 
  private:
-  // Splits the longer loop, so that both have one extent.
-  Verdict align(Loop& a, Loop& b) {
-    if (a.extent == b.extent) return Verdict::yes();
-    const auto m = a.extent.constant(), n = b.extent.constant();
-    const std::string differ = str_cat("loops differ: ", a.extent.str(), " and ", b.extent.str());
-    if (!m || !n || *m <= 1 || *n <= 1) return Verdict::no(differ);
-    Loop& longer = *m > *n ? a : b;
-    const int64_t outer = std::min(*m, *n), inner = std::max(*m, *n) / outer;
-    if (outer * inner != std::max(*m, *n)) return Verdict::no(differ);
-    if (is_innermost(longer) && inner < kLeastInner) return Verdict::no(differ);
-    split(longer, outer, inner);
-    return Verdict::yes();
-  }
-
-  void split(Loop& loop, int64_t outer, int64_t inner) {
+  void split(Loop& loop, int64_t inner) {
     Loop inside{fresh_variable(program_), inner, loop.kind, false, false, std::move(loop.body)};
     const SymExpr value = inner * SymExpr::symbol(loop.var) + SymExpr::symbol(inside.var);
     for (Stmt& s : inside.body) substitute(program_.pool, s, loop.var, value);
-    loop.extent = outer;
+    loop.extent = loop.extent.as_constant() / inner;
     loop.body.clear();
     loop.body.push_back(std::move(inside));
   }
 
-  void rename(Loop& loop, Symbol var) {
-    for (Stmt& s : loop.body) substitute(program_.pool, s, loop.var, SymExpr::symbol(var));
-    loop.var = var;
-  }
-
-  // A kernel's outermost loop is split over threads.
-  Verdict keeps_threads_busy(const Loop& before, const Loop& target, const Loop& nest) const {
-    Stmt both[] = {target, nest};
-    const bool small = work(both[0]) + work(both[1]) < kSmall;
-    if (target.kind != nest.kind && !small)
-      return Verdict::no("a reduction over the outer loop of one");
-    if (target.extent != before.extent &&
-        target.extent.constant().value_or(kLeastParallel) < kLeastParallel && !small)
-      return Verdict::no(str_cat("only ", target.extent.str(), " iterations in common"));
-    return Verdict::yes();
-  }
-
   // Into the last loop of `body` that takes it, moving up past what it does not depend on.
-  void place(std::vector<Stmt>& body, Stmt stmt, int depth) {
-    const auto* nest = std::get_if<Loop>(&stmt);
+  void place(std::vector<Stmt>& body, Stmt stmt) {
+    auto* nest = std::get_if<Loop>(&stmt);
     for (size_t k = body.size(); nest && k-- > 0;) {
       auto* loop = std::get_if<Loop>(&body[k]);
-      if (loop && is_worth_one_pass(*loop, *nest) && merge(*loop, *nest, depth)) return;
+      const bool one_pass =
+          loop && (loop->extent == nest->extent || !(is_innermost(*loop) && is_innermost(*nest)));
+      if (one_pass && allows(*loop, *nest)) return merge(*loop, std::move(*nest));
       if (depends(body[k], stmt)) break;
     }
     body.push_back(std::move(stmt));
   }
 
-  bool is_worth_one_pass(const Loop& a, const Loop& b) const {
-    return a.extent == b.extent || !(is_innermost(a) && is_innermost(b));
-  }
-
   LoopProgram& program_;
-  const Features& features_;
   Extents outer_extents_;
-  Symbol innermost_merged_{'i', -1};
+  Symbol innermost_{'i', -1};
 };
 
-// Bytes of the buffers that both use, that one iteration of the innermost common loop touches.
+// A kernel's outermost loop is split over threads.
+Verdict keeps_threads_busy(const Loop& loop, const Loop& nest) {
+  if (work_of(loop) + work_of(nest) < kSmall) return Verdict::yes();
+  if (loop.kind != nest.kind) return Verdict::no("a reduction over the outer loop of one");
+  const Alignment alignment = align(loop, nest);
+  if (alignment.splits_first &&
+      alignment.extent.constant().value_or(kLeastParallel) < kLeastParallel)
+    return Verdict::no(str_cat("only ", alignment.extent.str(), " iterations in common"));
+  return Verdict::yes();
+}
+
+// Bytes of the shared buffers that one iteration of the innermost common loop touches.
 int64_t shared_bytes_per_iteration(const LoopProgram& program, const std::vector<Stmt>& body,
                                    Symbol innermost, std::span<const int> shared) {
   Extents extents;
-  for (const Stmt& s : body) add_extents(s, extents);
+  add_extents(body, extents);
   absl::flat_hash_map<int, int64_t> span_of;
   for_each_leaf(body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
     const auto common = std::find_if(around.begin(), around.end(),
@@ -145,50 +163,39 @@ int64_t shared_bytes_per_iteration(const LoopProgram& program, const std::vector
   return bytes;
 }
 
-std::vector<int> touched(const Stmt& stmt) {
-  std::vector<int> all = buffers_read(stmt);
-  for (int b : buffers_written(stmt)) all.push_back(b);
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+// Where the last loop of a kernel is that `nest` may merge with: what stands behind it must not
+// matter.
+std::optional<size_t> last_loop(const std::vector<Stmt>& body, const Stmt& nest) {
+  for (size_t k = body.size(); k-- > 0;) {
+    if (std::holds_alternative<Loop>(body[k])) return k;
+    if (depends(body[k], nest)) break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nest,
-            const Features& features) {
-  Fusion out;
-  out.body = body;
-  auto* loop = std::get_if<Loop>(&out.body.back());
+            std::span<const int> shared, const Features& features) {
   const auto* other = std::get_if<Loop>(&nest);
   if (!other && work(body) < kSmall) {  // one element, after all that one thread does before
+    Fusion out{Verdict::yes(), body};
     out.body.push_back(nest);
     return out;
   }
-  if (!loop || !other) {
-    out.verdict = Verdict::no("no loop in common");
-    return out;
-  }
-  std::vector<int> in_body, shared, in_nest = touched(nest);
-  for (const Stmt& s : body)
-    for (int b : touched(s)) in_body.push_back(b);
-  std::sort(in_body.begin(), in_body.end());
-  std::set_intersection(in_nest.begin(), in_nest.end(), in_body.begin(), in_body.end(),
-                        std::back_inserter(shared));
-  if (in_body.size() + in_nest.size() > kMostBuffers) {
-    out.verdict = Verdict::no("too many buffers for one kernel");
-    return out;
-  }
+  const std::optional<size_t> at = other ? last_loop(body, nest) : std::nullopt;
+  if (!at) return {Verdict::no("no loop in common"), {}};
+  const auto* loop = std::get_if<Loop>(&body[*at]);
   const bool alike = loop->extent == other->extent && loop->kind == other->kind;
-  if (shared.empty() && !(alike && work(body) + work(nest) <= kTiny)) {
-    out.verdict = Verdict::no("nothing in common");
-    return out;
-  }
-  Merger merger(program, features);
-  out.verdict = merger.merge(*loop, *other, 0);
-  if (!out.verdict) return out;
-  const int64_t bytes =
-      shared_bytes_per_iteration(program, out.body, merger.innermost_merged(), shared);
+  if (shared.empty() && !(alike && work(body) + work(nest) <= kTiny))
+    return {Verdict::no("nothing in common"), {}};
+  Merger merger(program);
+  if (Verdict v = keeps_threads_busy(*loop, *other); !v) return {v, {}};
+  if (Verdict v = merger.allows(*loop, *other); !v) return {v, {}};
+
+  Fusion out{Verdict::yes(), body};
+  merger.merge(std::get<Loop>(out.body[*at]), *other);
+  const int64_t bytes = shared_bytes_per_iteration(program, out.body, merger.innermost(), shared);
   if (bytes > features.fast_memory_bytes)
     out.verdict =
         Verdict::no(str_cat("an iteration shares ", bytes, " bytes: more than fast memory holds"));

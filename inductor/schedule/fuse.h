@@ -1,5 +1,5 @@
-// Merges a nest into the loops of another.
-//   Fusion f = fuse(program, body, nest, features);
+// Merges a nest into the loops of a kernel.
+//   Fusion f = fuse(program, body, nest, shared, features);
 //   if (f.verdict) body = std::move(f.body);
 //
 // Two loops become one where one extent divides the other and no iteration of the merged loop uses
@@ -7,6 +7,7 @@
 // the last loop that takes them, or behind everything. Order within an iteration is program order.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "aten_bridge/base/verdict.h"
@@ -16,12 +17,12 @@
 namespace inductor {
 
 struct Fusion {
-  aten_bridge::Verdict verdict = aten_bridge::Verdict::yes();
-  std::vector<Stmt> body;
+  aten_bridge::Verdict verdict;
+  std::vector<Stmt> body;  // where the answer is yes
 };
 
-// `body`: a kernel's. The new variables of split loops come from the program.
+// `shared`: the buffers that both use, sorted. Split loops get new variables.
 Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nest,
-            const Features& features);
+            std::span<const int> shared, const Features& features);
 
 }  // namespace inductor

@@ -17,6 +17,9 @@ namespace {
 using aten_bridge::str_cat;
 using BufferSet = absl::flat_hash_set<int>;
 
+constexpr size_t kNear = 8;          // groups back: where small kernels join that share nothing
+constexpr size_t kMostBuffers = 48;  // of a kernel: more does not stay in registers and caches
+
 bool meet(const BufferSet& a, const std::vector<int>& b) {
   return std::any_of(b.begin(), b.end(), [&](int x) { return a.contains(x); });
 }
@@ -27,6 +30,7 @@ struct Group {
   std::vector<std::string> origins;
   bool is_extern = false;
 
+  bool uses(int buffer) const { return reads.contains(buffer) || writes.contains(buffer); }
   void add_uses(const Stmt& stmt) {
     for (int b : buffers_read(stmt)) reads.insert(b);
     for (int b : buffers_written(stmt)) writes.insert(b);
@@ -89,8 +93,11 @@ class Grouper {
   void add(Nest nest) {
     const Uses uses{buffers_read(nest.stmt), buffers_written(nest.stmt)};
     std::vector<Candidate> candidates;
-    for (size_t k = groups_.size(); k-- > 0;)
-      if (!groups_[k].is_extern) candidates.push_back({k, shared_bytes(groups_[k], uses)});
+    for (size_t k = groups_.size(); k-- > 0;) {
+      if (groups_[k].is_extern) continue;
+      const int64_t bytes = shared_bytes(groups_[k], uses);
+      if (bytes > 0 || groups_.size() - k <= kNear) candidates.push_back({k, bytes});
+    }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bytes > b.bytes; });
     std::vector<FusionNote> reasons;
@@ -114,7 +121,7 @@ class Grouper {
     BufferSet seen;
     for (const auto* list : {&uses.reads, &uses.writes})
       for (int b : *list)
-        if ((g.reads.contains(b) || g.writes.contains(b)) && seen.insert(b).second)
+        if (g.uses(b) && seen.insert(b).second)
           bytes += size_of(b) * (g.writes.contains(b) ? 2 : 1);
     return bytes;
   }
@@ -130,7 +137,14 @@ class Grouper {
     std::vector<size_t> first;
     if (!order_allows(at, uses, &first))
       return "something between needs the one and feeds the other";
-    Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, features_);
+    std::vector<int> shared;
+    for (const auto* list : {&uses.reads, &uses.writes})
+      for (int b : *list)
+        if (groups_[at].uses(b)) shared.push_back(b);
+    std::sort(shared.begin(), shared.end());
+    if (groups_[at].reads.size() + groups_[at].writes.size() > kMostBuffers)
+      return "too many buffers in one kernel";
+    Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, shared, features_);
     if (!fusion.verdict) return fusion.verdict.reason();
     Group& g = groups_[at];
     g.body = std::move(fusion.body);

@@ -22,7 +22,7 @@ Verdict may_merge(const std::string& written, const std::string& read) {
       "]\n}\n"));
   EXPECT_TRUE(program.ok()) << program.status();
   Extents extents;
-  for (const Stmt& s : program->body) add_extents(s, extents);
+  add_extents(program->body, extents);
   return share_iterations(accesses(program->body[0]), accesses(program->body[1]), {'i', 0}, extents,
                           *program);
 }
