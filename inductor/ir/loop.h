@@ -12,8 +12,7 @@
 //
 // Law
 //  - Index arithmetic is exact integers. An index is in elements of its buffer's dtype, counted
-//  from
-//    the buffer's first element, strides already applied; it is inside the buffer wherever the
+//    from the buffer's first element, strides already applied; it is inside the buffer wherever the
 //    statement is executed.
 //  - Scalar arithmetic: the law of expr.h.
 //  - Each element of a buffer is written by one iteration of one statement, before any statement
@@ -26,11 +25,9 @@
 //    merges loops of both kinds). It starts from its operator's identity where the outermost one
 //    starts and is complete where that one ends. Order within a sum is free in the default numerics
 //    mode, but the same on every run and for any number of threads.
-//  - Reduce and Scatter accumulate in a dtype that arithmetic is done in, never float16 or
-//  bfloat16.
-//  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes
-//  imperfect
-//    ones, inside a Kernel.
+//  - Reduce and Scatter accumulate in a dtype that arithmetic is done in: not float16 or bfloat16.
+//  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes others,
+//    inside a Kernel.
 #pragma once
 
 #include <optional>
@@ -114,8 +111,8 @@ struct Loop {
 struct Kernel {  // one launch; made by the scheduler
   std::string name;
   std::vector<Stmt> body;
-  std::vector<std::string>
-      origins;  // operators of the user's program fused into it, in order, each once
+  // Operators of the user's program fused into it, in order, each once.
+  std::vector<std::string> origins;
 };
 
 struct LoopProgram {
@@ -125,8 +122,7 @@ struct LoopProgram {
   std::vector<int> inputs;                        // buffers, in graph order
   std::vector<std::optional<TensorRef>> outputs;  // in graph order
   std::vector<Stmt> body;                         // in execution order
-  // Of each statement in body, the operators of the user's program it stems from: "aten::add,
-  // aten::mul".
+  // Of each statement in body: what it stems from in the user's program, "aten::add, aten::mul".
   std::vector<std::string> origins;
   int next_var = 0;  // a fresh loop variable: {'i', next_var++}
 };

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
         Unlawful{"  for i0 < 4\n    y[i0] = n[i0]\n", "y is f32, the value i64"},
         Unlawful{"  for i0 < 4\n    x[i0] = 1.0:f32\n", "x is an input, yet written"},
         Unlawful{"  s[0] += x[0]\n", "without a reduction loop"},
-        Unlawful{"  for i0 < 4 reduction\n    y[i0] += x[i0]\n", "in the index of y"},
+        Unlawful{"  for i0 < 4 reduction\n    y[i0] += x[i0]\n", "without a reduction loop"},
         Unlawful{"  for i0 < 4 reduction\n    l[0] += h[i0]\n", "accumulation in bf16"},
         Unlawful{"  for i0 < 4\n    for i0 < 4\n      y[i0] = 1.0:f32\n", "reused inside"},
         Unlawful{"  for i0 < 4\n    y[i0] = x[t0; n[i0]]\n", "x[t0] may be"},
