@@ -16,23 +16,29 @@ class Tensor;
 
 namespace aten_bridge {
 
-// Runs a graph: inputs in graph order, consumed (a buffer may be freed at its last use); outputs in order.
+// Runs a graph: inputs in graph order, consumed (a buffer may be freed at its last use); outputs in
+// order. It is called below autograd and autocast: a captured graph holds its casts and gradients.
 using GraphRunner = std::function<std::vector<at::Tensor>(std::vector<at::Tensor> inputs)>;
 
 struct CompiledFunction {
   int primals = 0;
   int results = 0;                   // graph results, see Captured
-  std::vector<bool> differentiable;  // one a result; one tangent each for those that are, in order
-  std::vector<TensorType> tangents;  // what backward expects; others are made so (dense copy, zeros)
+  std::vector<bool> differentiable;  // one a result; those that are have one tangent each, in order
+  // What backward expects: tangents that come otherwise are made so (dense copy, zeros).
+  std::vector<TensorType> tangents;
   std::vector<SavedValue> saved;
-  GraphRunner forward;   // primals -> results, then saved values that are not primals
-  GraphRunner backward;  // saved values, then tangents -> one gradient a primal; empty: no gradient at all
-  // For create_graph: the joint graph, run differentiably. May be null: then it is refused with a clear error.
+  // primals -> results, then saved values that are not primals.
+  GraphRunner forward;
+  // Saved values, then tangents -> one gradient a primal. Empty: there is no gradient at all.
+  GraphRunner backward;
+  // For create_graph: the joint graph, run differentiably. Null, or with random operators: refused
+  // with a clear error.
   std::shared_ptr<const Joint> joint;
 };
 
-// Saved values are SavedVariables: hooks run, version counters are checked, a second backward without retain_graph raises
-// eager's error, and without retain_graph backward frees each saved value at its last use.
+// Saved values are SavedVariables: hooks run, version counters are checked, a second backward
+// without retain_graph raises eager's error, and without it backward may free each saved value at
+// its last use. Any number of threads may run one function, forward and backward.
 std::vector<at::Tensor> run(const std::shared_ptr<const CompiledFunction>& fn,
                             std::vector<at::Tensor> primals);
 

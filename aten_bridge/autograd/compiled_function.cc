@@ -1,0 +1,217 @@
+#include "aten_bridge/autograd/compiled_function.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/saved_variable.h>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/trace/convert.h"
+#include "aten_bridge/trace/interpret.h"
+
+namespace aten_bridge {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+// A captured graph holds its casts and its gradients already: neither may be added a second time.
+constexpr c10::DispatchKeySet kCaptured = c10::autocast_dispatch_keyset;
+constexpr c10::DispatchKeySet kCompiled =
+    kCaptured | c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+
+at::Tensor new_tensor_of(const TensorType& type) {
+  std::vector<int64_t> sizes, strides;
+  for (const SymExpr& size : type.sizes) sizes.push_back(size.as_constant());
+  for (const SymExpr& stride : type.strides) strides.push_back(stride.as_constant());
+  return at::empty_strided(
+      sizes, strides,
+      at::TensorOptions(to_scalar_type(type.dtype)).device(to_c10_device(type.device)));
+}
+
+// Strides of dimensions with one element, and all of an empty tensor's, say nothing.
+bool is_of_type(const at::Tensor& t, const TensorType& type) {
+  if (t.scalar_type() != to_scalar_type(type.dtype)) return false;
+  TD_CHECK(t.dim() == static_cast<int64_t>(type.sizes.size()), "a gradient's rank changed");
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (t.size(d) > 1 && t.stride(d) != type.strides[d].as_constant()) return t.numel() == 0;
+  return true;
+}
+
+// The tangent that the backward graph was compiled for: defined, in its dtype and strides.
+at::Tensor made_to_fit(at::Tensor tangent, const TensorType& type) {
+  if (!tangent.defined()) return new_tensor_of(type).zero_();
+  if (is_of_type(tangent, type)) return tangent;
+  return new_tensor_of(type).copy_(tangent);
+}
+
+bool is_random(const Node& node) {
+  const auto dot = node.op.find('.');
+  const auto op = c10::Dispatcher::singleton().findSchema(
+      {node.op.substr(0, dot), dot == std::string::npos ? "" : node.op.substr(dot + 1)});
+  return op && op->hasTag(at::Tag::nondeterministic_seeded);
+}
+
+class CompiledBackward final : public torch::autograd::Node {
+ public:
+  explicit CompiledBackward(std::shared_ptr<const CompiledFunction> fn) : fn_(std::move(fn)) {}
+
+  std::string name() const override { return "CompiledFunctionBackward"; }
+
+  // After set_history: a saved result refers to this node.
+  void save(const std::vector<at::Tensor>& primals, const std::vector<at::Tensor>& outputs) {
+    saved_.reserve(fn_->saved.size());
+    for (const SavedValue& value : fn_->saved) {
+      if (value.primal >= 0)
+        saved_.emplace_back(primals[value.primal], /*is_output=*/false);
+      else
+        saved_.emplace_back(outputs[value.result], /*is_output=*/value.result < fn_->results);
+    }
+    if (!fn_->joint) return;
+    const std::vector<bool> is_saved = saved_primals();
+    for (int i = 0; i < fn_->primals; ++i)
+      if (!is_saved[i]) other_primals_.emplace_back(primals[i], /*is_output=*/false);
+  }
+
+  variable_list apply(variable_list&& tangents) override {
+    if (none_wanted(tangents)) return variable_list(fn_->primals);
+    variable_list gradients =
+        c10::GradMode::is_enabled() ? differentiably(tangents) : compiled(std::move(tangents));
+    TD_CHECK(static_cast<int>(gradients.size()) == fn_->primals, "one gradient a primal, not ",
+             gradients.size());
+    for (int i = 0; i < fn_->primals; ++i)
+      if (!task_should_compute_output(i)) gradients[i].reset();
+    return gradients;
+  }
+
+  void release_variables() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (SavedVariable& value : saved_) value.reset_data();
+    for (SavedVariable& value : other_primals_) value.reset_data();
+  }
+
+ private:
+  bool none_wanted(const variable_list& tangents) const {
+    for (const at::Tensor& t : tangents)
+      if (t.defined())
+        for (int i = 0; i < fn_->primals; ++i)
+          if (task_should_compute_output(i)) return false;
+    return true;
+  }
+
+  std::vector<bool> saved_primals() const {
+    std::vector<bool> is_saved(fn_->primals);
+    for (const SavedValue& value : fn_->saved)
+      if (value.primal >= 0) is_saved[value.primal] = true;
+    return is_saved;
+  }
+
+  std::vector<at::Tensor> unpack_primals() {
+    const std::vector<at::Tensor> saved = unpack(saved_), others = unpack(other_primals_);
+    std::vector<at::Tensor> primals(fn_->primals);
+    for (size_t i = 0; i < saved.size(); ++i)
+      if (fn_->saved[i].primal >= 0) primals[fn_->saved[i].primal] = saved[i];
+    auto next = others.begin();
+    for (at::Tensor& primal : primals)
+      if (!primal.defined()) primal = *next++;
+    return primals;
+  }
+
+  std::vector<at::Tensor> unpack(const std::vector<SavedVariable>& values) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<at::Tensor> tensors;
+    tensors.reserve(values.size() + fn_->tangents.size());
+    for (const SavedVariable& value : values) tensors.push_back(value.unpack(getptr()));
+    return tensors;
+  }
+
+  variable_list compiled(variable_list&& tangents) {
+    std::vector<at::Tensor> inputs = unpack(saved_);
+    // From here on the runner owns each saved value, and frees it at its last use.
+    if (!torch::autograd::get_current_graph_task_keep_graph()) release_variables();
+    const c10::impl::ExcludeDispatchKeyGuard below(kCompiled);
+    for (size_t i = 0; i < tangents.size(); ++i)
+      inputs.push_back(made_to_fit(std::move(tangents[i]), fn_->tangents[i]));
+    return fn_->backward(std::move(inputs));
+  }
+
+  // For create_graph: the joint graph once more, operator by operator, with autograd watching.
+  variable_list differentiably(const variable_list& tangents) {
+    TORCH_CHECK(fn_->joint,
+                "backward with create_graph=True through a compiled function whose joint graph "
+                "was not kept: run this function in eager");
+    const Joint& joint = *fn_->joint;
+    for (const auto& node : joint.graph.nodes())
+      TORCH_CHECK(!is_random(*node),
+                  "backward with create_graph=True through a compiled function "
+                  "that draws random numbers (",
+                  node->op, "), which cannot be drawn again: run this function in eager");
+    std::vector<at::Tensor> inputs = unpack_primals();
+    const c10::impl::ExcludeDispatchKeyGuard below(kCaptured);
+    for (size_t i = 0; i < tangents.size(); ++i)
+      inputs.push_back(made_to_fit(tangents[i], fn_->tangents[i]));
+    std::vector<at::Tensor> outputs = interpret(joint.graph, std::move(inputs));
+    return {std::make_move_iterator(outputs.begin() + joint.results),
+            std::make_move_iterator(outputs.end())};
+  }
+
+  const std::shared_ptr<const CompiledFunction> fn_;
+  std::vector<SavedVariable> saved_;  // in backward's order
+  std::vector<SavedVariable>
+      other_primals_;  // for the joint graph: those that saved_ lacks, in order
+};
+
+bool wants_gradient(const CompiledFunction& fn, const std::vector<at::Tensor>& primals) {
+  return fn.backward && c10::GradMode::is_enabled() &&
+         std::any_of(primals.begin(), primals.end(),
+                     [](const at::Tensor& t) { return t.requires_grad(); });
+}
+
+std::vector<at::Tensor> run_forward(const CompiledFunction& fn, std::vector<at::Tensor> primals) {
+  const c10::impl::ExcludeDispatchKeyGuard below(kCompiled);
+  return fn.forward(std::move(primals));
+}
+
+// A runner may hand out one tensor twice, or an input; only a tensor of its own can have a history.
+void make_own(at::Tensor& result) {
+  if (result.use_count() == 1) return;
+  const c10::impl::ExcludeDispatchKeyGuard below(kCompiled);
+  result = result.detach();
+}
+
+}  // namespace
+
+std::vector<at::Tensor> run(const std::shared_ptr<const CompiledFunction>& fn,
+                            std::vector<at::Tensor> primals) {
+  TD_CHECK(static_cast<int>(primals.size()) == fn->primals, "expected ", fn->primals,
+           " primals, not ", primals.size());
+  if (!wants_gradient(*fn, primals)) {
+    std::vector<at::Tensor> outputs = run_forward(*fn, std::move(primals));
+    outputs.resize(fn->results);
+    return outputs;
+  }
+
+  std::vector<at::Tensor> outputs = run_forward(*fn, primals);
+  const std::shared_ptr<CompiledBackward> node(new CompiledBackward(fn),
+                                               torch::autograd::deleteNode);
+  node->set_next_edges(torch::autograd::collect_next_edges(primals));
+  for (int i = 0; i < fn->results; ++i)
+    if (fn->differentiable[i]) {
+      make_own(outputs[i]);
+      torch::autograd::set_history(outputs[i], node);
+    }
+  node->save(primals, outputs);
+  outputs.resize(fn->results);
+  return outputs;
+}
+
+}  // namespace aten_bridge
