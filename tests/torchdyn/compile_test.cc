@@ -1,0 +1,292 @@
+// The C++ door: arguments and results, guards, recompiles, state, fallbacks.
+#include "torchdyn/compile.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace torchdyn {
+namespace {
+
+using at::Tensor;
+
+void expect_close(const Tensor& got, const Tensor& want) {
+  ASSERT_EQ(got.defined(), want.defined());
+  if (!want.defined()) return;
+  ASSERT_EQ(got.sizes(), want.sizes());
+  ASSERT_EQ(got.strides(), want.strides());
+  ASSERT_EQ(got.scalar_type(), want.scalar_type());
+  EXPECT_TRUE(at::allclose(got, want, 1e-5, 1e-6, /*equal_nan=*/true));
+}
+
+// Every call so far was served by compiled code.
+template <class F>
+void expect_all_compiled(const Compiled<F>& compiled) {
+  for (const auto& variant : explain(compiled).variants) EXPECT_EQ(variant.eager_reason, "");
+}
+
+TEST(Compile, GivesEagersValuesAndGradients) {
+  auto f = [](const Tensor& x, const Tensor& w) { return (x.mm(w).tanh() * 2).sum(); };
+  auto compiled = compile(f);
+  Tensor x = torch::randn({8, 4}), w = torch::randn({4, 3}).requires_grad_();
+  for (int i = 0; i < 2; ++i) {
+    Tensor want = f(x, w);
+    want.backward();
+    Tensor want_grad = w.grad().clone();
+    w.mutable_grad().reset();
+    Tensor got = compiled(x, w);
+    got.backward();
+    expect_close(got, want);
+    expect_close(w.grad(), want_grad);
+    w.mutable_grad().reset();
+  }
+  expect_all_compiled(compiled);
+  EXPECT_EQ(explain(compiled).variants.size(), 1u);
+}
+
+TEST(Compile, TakesAndGivesAggregates) {
+  using Map = std::map<std::string, Tensor>;
+  auto f = [](const std::vector<Tensor>& xs, std::optional<Tensor> bias, const Map& named,
+              std::tuple<Tensor, double> scaled, int64_t power) {
+    Tensor sum = xs[0] + xs[1] * std::get<0>(scaled) * std::get<1>(scaled);
+    if (bias) sum = sum + *bias;
+    return std::make_pair(Map{{"sum", sum}, {"pow", named.at("a").pow(power)}}, power + 1);
+  };
+  auto compiled = compile(f);
+  Tensor a = torch::randn({5}), b = torch::randn({5});
+  auto check = [&](std::optional<Tensor> bias, double scale, int64_t power) {
+    auto want = f({a, b}, bias, {{"a", a}}, {b, scale}, power);
+    auto got = compiled(std::vector<Tensor>{a, b}, bias, Map{{"a", a}},
+                        std::tuple<Tensor, double>{b, scale}, power);
+    expect_close(got.first.at("sum"), want.first.at("sum"));
+    expect_close(got.first.at("pow"), want.first.at("pow"));
+    EXPECT_EQ(got.second, want.second);
+  };
+  check(a, 2.0, 2);
+  check(std::nullopt, 2.0, 2);
+  check(a, 3.0, 3);
+  check(a, 2.0, 2);
+  expect_all_compiled(compiled);
+  EXPECT_EQ(explain(compiled).variants.size(), 3u);
+}
+
+TEST(Compile, SaysToPassATensorWhenANumberCausesARecompile) {
+  auto compiled = compile([](const Tensor& x, double scale) { return x * scale; });
+  Tensor x = torch::ones({3});
+  compiled(x, 1.0);
+  expect_close(compiled(x, 2.0), x * 2);
+  ASSERT_EQ(explain(compiled).recompile_reasons.size(), 1u);
+  EXPECT_NE(explain(compiled).recompile_reasons[0].find("argument 1"), std::string::npos);
+  EXPECT_NE(explain(compiled).recompile_reasons[0].find("0-dimensional tensor"), std::string::npos);
+}
+
+TEST(Compile, RunsInEagerBeyondTheRecompileLimit) {
+  Options options;
+  options.recompile_limit = 2;
+  auto compiled = compile([](const Tensor& x) { return x + 1; }, options);
+  for (int n = 1; n < 6; ++n) expect_close(compiled(torch::ones({n})), torch::ones({n}) + 1);
+  EXPECT_EQ(explain(compiled).variants.size(), 2u);
+}
+
+TEST(Compile, FindsAModulesTensorsAnewOnEveryCall) {
+  torch::nn::Sequential net(torch::nn::Linear(4, 8), torch::nn::GELU(), torch::nn::Linear(8, 2));
+  auto compiled = compile(net);
+  Tensor x = torch::randn({3, 4});
+  expect_close(compiled(x), net->forward(x));
+  {
+    torch::NoGradGuard no_grad;
+    for (auto& p : net->parameters()) p.mul_(2);
+  }
+  expect_close(compiled(x), net->forward(x));
+  net->to(torch::kFloat64);
+  expect_close(compiled(x.to(torch::kFloat64)), net->forward(x.to(torch::kFloat64)));
+  expect_all_compiled(compiled);
+}
+
+TEST(Compile, GuardsTheTrainingFlag) {
+  torch::nn::Sequential net(torch::nn::Linear(4, 4), torch::nn::Dropout(0.5));
+  auto compiled = compile(net);
+  Tensor x = torch::randn({64, 4});
+  auto seeded = [&](auto&& f) {
+    torch::manual_seed(7);
+    return f(x);
+  };
+  auto eager = [&](const Tensor& t) { return net->forward(t); };
+  expect_close(seeded(compiled), seeded(eager));
+  net->eval();
+  expect_close(seeded(compiled), seeded(eager));
+  net->train();
+  expect_close(seeded(compiled), seeded(eager));
+  expect_all_compiled(compiled);
+  EXPECT_EQ(explain(compiled).variants.size(), 2u);
+}
+
+TEST(Compile, TellsModulesApart) {
+  auto f = [](torch::nn::Dropout& d, const Tensor& x) { return d->forward(x); };
+  auto compiled = compile(f);
+  Tensor x = torch::ones({1000});
+  for (double p : {0.0, 1.0}) {
+    torch::nn::Dropout dropout(p);
+    expect_close(compiled(dropout, x), f(dropout, x));
+  }
+}
+
+TEST(Compile, TakesAClosuresTensorsFromItsDeclaredState) {
+  Tensor w = torch::randn({4}).requires_grad_();
+  auto f = [w](const Tensor& x) { return (x * w).sum(); };
+  Options options;
+  options.state = {w};
+  auto compiled = compile(f, options);
+  Tensor x = torch::randn({4});
+  compiled(x).backward();
+  expect_close(w.grad(), x);
+  expect_all_compiled(compiled);
+}
+
+TEST(Compile, RunsInEagerAndNamesTheOperatorThatMetAnUndeclaredTensor) {
+  Tensor w = torch::randn({4});
+  auto f = [w](const Tensor& x) { return x * w; };
+  auto compiled = compile(f);
+  Tensor x = torch::randn({4});
+  expect_close(compiled(x), f(x));
+  const auto variants = explain(compiled).variants;
+  ASSERT_EQ(variants.size(), 1u);
+  EXPECT_NE(variants[0].eager_reason.find("aten::mul"), std::string::npos);
+  EXPECT_NE(variants[0].eager_reason.find("options.state"), std::string::npos);
+}
+
+TEST(Compile, RaisesUnderFullgraph) {
+  Tensor w = torch::randn({4});
+  Options options;
+  options.fullgraph = true;
+  auto compiled = compile([w](const Tensor& x) { return x * w; }, options);
+  EXPECT_THROW(compiled(torch::randn({4})), CaptureFailure);
+}
+
+TEST(Options, AreSetByNameAndListTheValidNames) {
+  Options options;
+  options.set("recompile_limit", "3");
+  EXPECT_EQ(options.recompile_limit, 3);
+  try {
+    options.set("fullgraphs", "true");
+    FAIL() << "an unknown option was taken";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("recompile_limit"), std::string::npos);
+  }
+}
+
+TEST(Compile, PassesOnTheProgramsOwnException) {
+  bool fail = true;
+  auto f = [&fail](const Tensor& x) {
+    Tensor y = x + 1;
+    if (fail) throw std::runtime_error("mine");
+    return y;
+  };
+  auto compiled = compile(f);
+  Tensor x = torch::ones({2});
+  EXPECT_THROW(compiled(x), std::runtime_error);
+  EXPECT_TRUE(explain(compiled).variants.empty());
+  fail = false;
+  expect_close(compiled(x), x + 1);
+  expect_all_compiled(compiled);
+}
+
+TEST(Compile, RaisesWhereEagerRaises) {
+  auto compiled = compile([](const Tensor& x, const Tensor& y) { return x.mm(y); });
+  EXPECT_THROW(compiled(torch::ones({2, 3}), torch::ones({2, 3})), c10::Error);
+}
+
+TEST(Compile, WritesMutatedInputsBack) {
+  auto f = [](Tensor x, const Tensor& w) {
+    Tensor y = x.clone() * w;
+    x.narrow(0, 0, 2).add_(1);
+    return (y + x * w).sum();
+  };
+  auto compiled = compile(f);
+  Tensor w = torch::randn({4}).requires_grad_();
+  Tensor a = torch::arange(4.), b = torch::arange(4.);
+  expect_close(compiled(a, w), f(b, w));
+  expect_close(a, b);
+  expect_all_compiled(compiled);
+}
+
+TEST(Compile, LeavesAnErrorInBackwardToEager) {
+  auto f = [](Tensor x, const Tensor& w) {
+    Tensor y = x * w;  // backward needs x, which changes
+    x.add_(1);
+    return y.sum();
+  };
+  auto compiled = compile(f);
+  Tensor w = torch::randn({4}).requires_grad_(), x = torch::ones({4});
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(compiled(x, w).backward(), c10::Error);
+  ASSERT_EQ(explain(compiled).variants.size(), 1u);
+  EXPECT_NE(explain(compiled).variants[0].eager_reason.find("inplace operation"),
+            std::string::npos);
+}
+
+TEST(Compile, SavesTheOldValueOfAMutatedInput) {
+  auto f = [](Tensor x, const Tensor& w) {
+    x.add_(1);
+    return (x * w).sum();
+  };
+  auto compiled = compile(f);
+  Tensor w = torch::randn({4}).requires_grad_();
+  Tensor x = torch::arange(4.);
+  compiled(x, w).backward();
+  expect_close(x, torch::arange(4.) + 1);
+  expect_close(w.grad(), x);
+  expect_all_compiled(compiled);
+}
+
+TEST(Compile, GivesBackInputsAndTheirViewsAsEagerDoes) {
+  auto f = [](Tensor x) { return std::make_tuple(x, x.view({2, 2}).t(), x + 1); };
+  auto compiled = compile(f);
+  Tensor x = torch::randn({4});
+  auto [same, view, fresh] = compiled(x);
+  EXPECT_TRUE(same.is_same(x));
+  EXPECT_TRUE(view.is_alias_of(x));
+  EXPECT_FALSE(fresh.is_alias_of(x));
+  expect_close(view, x.view({2, 2}).t());
+  expect_all_compiled(compiled);
+}
+
+TEST(Compile, RunsOptimizerStepsInEager) {
+  torch::nn::Linear net(3, 1);
+  torch::optim::Adam adam(net->parameters(), torch::optim::AdamOptions(0.1));
+  auto step = compile([&adam](torch::nn::Linear& m, const Tensor& x) {
+    adam.zero_grad();
+    Tensor loss = m->forward(x).square().sum();
+    loss.backward();
+    adam.step();
+    return loss.detach();
+  });
+  Tensor x = torch::randn({5, 3});
+  const float first = step(net, x).item<float>();
+  for (int i = 0; i < 10; ++i) step(net, x);
+  EXPECT_LT(step(net, x).item<float>(), first);
+  for (const auto& variant : explain(step).variants) EXPECT_NE(variant.eager_reason, "");
+}
+
+TEST(Compile, ServesManyThreads) {
+  torch::nn::Sequential net(torch::nn::Linear(5, 9), torch::nn::Tanh(), torch::nn::Linear(9, 2));
+  auto f = [](torch::nn::Sequential n, Tensor x) { return n->forward(x).softmax(1); };
+  auto compiled = compile(f);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k)
+    threads.emplace_back([&, k] {
+      for (int i = 0; i < 10; ++i) {
+        Tensor x = torch::linspace(-k, k + i + 1, 5 * (1 + i % 4 + k)).view({-1, 5});
+        torch::AutoGradMode grad(k % 2 == 0);
+        Tensor got = compiled(net, x), want = f(net, x);
+        wrong +=
+            !torch::allclose(got, want, 1e-5, 1e-6) || got.requires_grad() != want.requires_grad();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace torchdyn

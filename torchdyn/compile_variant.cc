@@ -1,0 +1,142 @@
+// The composition root: capture (aten_bridge), partition, compile (inductor), autograd node.
+#include <chrono>
+
+#include <ATen/core/Tensor.h>
+
+#include "aten_bridge/base/dump.h"
+#include "aten_bridge/graph/partition.h"
+#include "aten_bridge/graph/text.h"
+#include "aten_bridge/trace/capture.h"
+#include "inductor/compile.h"
+#include "inductor/lowering/lowering.h"
+#include "inductor/runtime/aten/run.h"
+#include "torchdyn/variant.h"
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::Captured;
+using aten_bridge::CompiledFunction;
+using aten_bridge::Graph;
+using aten_bridge::Node;
+using aten_bridge::Partition;
+using aten_bridge::Value;
+using inductor::CompiledGraph;
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// A primal that the call changes in place cannot be saved by reference: backward needs its old
+// value.
+void save_copies_of_mutated(Partition& partition, const Captured& captured) {
+  for (auto& saved : partition.saved) {
+    bool mutated = false;
+    for (const auto& m : captured.mutations) mutated |= saved.primal == m.input;
+    if (!mutated) continue;
+    Graph& forward = partition.forward;
+    const Value primal = forward.inputs()[saved.primal];
+    Node* copy = forward.add("aten::clone",
+                             {{"self", primal}, {"memory_format", aten_bridge::ArgumentValue()}},
+                             {primal.type()}, "aten::clone");
+    auto outputs = forward.outputs();
+    saved = {.primal = -1, .result = static_cast<int>(outputs.size())};
+    outputs.push_back(copy->output(0));
+    forward.set_outputs(std::move(outputs));
+  }
+}
+
+Partition split(const Captured& captured) {
+  Partition partition = aten_bridge::partition(captured.joint, inductor::recompute_of);
+  save_copies_of_mutated(partition, captured);
+  return partition;
+}
+
+Explanation::Graph explain_graph(const Graph& graph, const CompiledGraph& compiled) {
+  Explanation::Graph out;
+  out.name = graph.name;
+  out.text = print(graph);
+  for (const auto& k : compiled.report.kernels)
+    out.kernels.push_back({k.name, k.origins, k.launches});
+  out.extern_calls = compiled.report.extern_calls;
+  for (const auto& n : compiled.report.not_fused)
+    out.not_fused.push_back(n.first + " and " + n.second + ": " + n.reason);
+  return out;
+}
+
+aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled) {
+  return [compiled = std::move(compiled)](std::vector<at::Tensor> inputs) {
+    return inductor::run(*compiled, std::move(inputs));
+  };
+}
+
+std::vector<aten_bridge::TensorType> tangent_types(const aten_bridge::Joint& joint) {
+  std::vector<aten_bridge::TensorType> types;
+  for (int i = 0; i < joint.tangents; ++i)
+    types.push_back(joint.graph.inputs()[joint.primals + i].type());
+  return types;
+}
+
+}  // namespace
+
+std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names) {
+  auto variant = std::make_unique<Variant>();
+  variant->host = HostGuards::record(call);
+  variant->duplicates = Duplicates::find(call.tensors);
+  variant->inputs =
+      aten_bridge::InputGuards::record(variant->duplicates.inputs(call.tensors), names);
+  return variant;
+}
+
+void compile_variant(Variant& variant, const Call& call, const std::vector<std::string>& names,
+                     internal::TraceRef trace) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<at::Tensor> inputs = variant.duplicates.inputs(call.tensors);
+  const size_t arguments = call.leaves.tensors.size();
+  Captured captured =
+      aten_bridge::capture({inputs, names}, [&](const std::vector<at::Tensor>& fakes) {
+        std::vector<at::Tensor> argument_fakes;
+        for (size_t i = 0; i < arguments; ++i)
+          argument_fakes.push_back(fakes[variant.duplicates.input_of[i]]);
+        internal::Traced traced = trace.call(trace.self, argument_fakes);
+        variant.prototype = std::move(traced.prototype);
+        return std::move(traced.tensors);
+      });
+  variant.explanation.capture_ms = milliseconds_since(start);
+
+  const auto compile_start = std::chrono::steady_clock::now();
+  const bool trains = captured.joint.tangents > 0;
+  Partition partition;
+  if (trains) {
+    partition = split(captured);
+  } else {
+    partition.forward = std::move(captured.joint.graph);
+  }
+  std::vector<const Graph*> graphs = {&partition.forward};
+  if (trains) graphs.push_back(&partition.backward);
+  auto compiled = inductor::compile(graphs);
+  if (!compiled.ok()) {
+    variant.eager_reason = std::string(compiled.status().message());
+    return;
+  }
+  auto function = std::make_shared<CompiledFunction>();
+  function->primals = captured.joint.primals;
+  function->results = captured.joint.results;
+  function->differentiable = captured.differentiable;
+  function->forward = runner((*compiled)[0]);
+  if (trains) {
+    function->tangents = tangent_types(captured.joint);
+    function->saved = partition.saved;
+    function->backward = runner((*compiled)[1]);
+    function->joint = std::make_shared<const aten_bridge::Joint>(std::move(captured.joint));
+  }
+  for (size_t i = 0; i < graphs.size(); ++i)
+    variant.explanation.graphs.push_back(explain_graph(*graphs[i], *(*compiled)[i]));
+  variant.function = std::move(function);
+  variant.results = std::move(captured.results);
+  variant.mutations = std::move(captured.mutations);
+  variant.explanation.compile_ms = milliseconds_since(compile_start);
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,198 @@
+// The type-erased half of a compiled function: finds the variant that serves a call, or makes one.
+#include <atomic>
+#include <mutex>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/TensorImpl.h>
+#include <torch/nn/module.h>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/once.h"
+#include "aten_bridge/trace/capture.h"
+#include "torchdyn/compile.h"
+#include "torchdyn/variant.h"
+
+namespace torchdyn::internal {
+
+bool capturing() { return aten_bridge::capturing(); }
+
+void argument_was_assigned() {
+  throw aten_bridge::CaptureError(
+      "the function assigns to an argument that it gets by reference; return the new value "
+      "instead");
+}
+
+// Defined, without a dispatcher's call: a trace may be under way.
+at::Tensor placeholder() {
+  static const at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>(),
+      c10::Device(c10::kCPU));
+  return tensor;
+}
+
+namespace {
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+}  // namespace
+
+struct Engine::Impl {
+  Options options;
+  // Newest first. Variants are added under the mutex and never removed: readers take no lock.
+  std::atomic<Variant*> variants{nullptr};
+  int count = 0;
+  mutable std::mutex mutex;
+  std::vector<std::string> recompile_reasons;
+
+  ~Impl() {
+    for (Variant* v = variants; v != nullptr;) delete std::exchange(v, v->next);
+  }
+
+  Call gather(const Leaves& leaves) const;
+  std::vector<std::string> names(const Call& call) const;
+  const Variant* find(const Call& call) const noexcept;
+  void publish(std::unique_ptr<Variant> variant);
+  // Said once a reason, or once a key where reasons vary.
+  Answer eager(const std::string& reason, const std::string& key = "") const;
+  Answer answer(const Variant& variant, const Call& call) const;
+  Answer make(const Call& call, TraceRef trace);
+};
+
+Call Engine::Impl::gather(const Leaves& leaves) const {
+  Call call{leaves, {}, {}};
+  for (const torch::nn::Module* module : leaves.modules) call.state.add(*module);
+  for (const State& state : options.state)
+    if (state.module) call.state.add(*state.module);
+  call.tensors.reserve(leaves.tensors.size() + call.state.tensors.size() + options.state.size());
+  call.tensors = leaves.tensors;
+  call.tensors.insert(call.tensors.end(), call.state.tensors.begin(), call.state.tensors.end());
+  for (const State& state : options.state)
+    if (state.tensor.defined()) call.tensors.push_back(state.tensor);
+  return call;
+}
+
+// One name an input, duplicates left out.
+std::vector<std::string> Engine::Impl::names(const Call& call) const {
+  std::vector<std::string> all;
+  std::vector<int> uses;
+  for (int argument : call.leaves.tensor_arguments) {
+    uses.resize(std::max<size_t>(uses.size(), argument + 1));
+    const int use = uses[argument]++;
+    all.push_back("arg" + std::to_string(argument) + (use ? "." + std::to_string(use) : ""));
+  }
+  auto append = [&](std::vector<std::string> more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  for (size_t i = 0; i < call.leaves.modules.size(); ++i)
+    append(state_names(*call.leaves.modules[i],
+                       "arg" + std::to_string(call.leaves.module_arguments[i])));
+  for (size_t i = 0; i < options.state.size(); ++i)
+    if (options.state[i].module)
+      append(state_names(*options.state[i].module, "state" + std::to_string(i)));
+  for (size_t i = 0; i < options.state.size(); ++i)
+    if (options.state[i].tensor.defined()) all.push_back("state" + std::to_string(i));
+  std::vector<std::string> inputs;
+  for (int tensor : Duplicates::find(call.tensors).tensor_of) inputs.push_back(all[tensor]);
+  return inputs;
+}
+
+const Variant* Engine::Impl::find(const Call& call) const noexcept {
+  for (const Variant* v = variants.load(std::memory_order_acquire); v != nullptr; v = v->next)
+    if (v->matches(call)) return v;
+  return nullptr;
+}
+
+void Engine::Impl::publish(std::unique_ptr<Variant> variant) {
+  variant->explanation.eager_reason = variant->eager_reason;
+  variant->explanation.guards = variant->host.describe();
+  for (std::string& line : variant->inputs->describe())
+    variant->explanation.guards.push_back(std::move(line));
+  variant->next = variants.load(std::memory_order_relaxed);
+  variants.store(variant.release(), std::memory_order_release);
+  ++count;
+}
+
+Answer Engine::Impl::eager(const std::string& reason, const std::string& key) const {
+  if (options.fullgraph) throw CaptureFailure(reason);
+  aten_bridge::say_once(key.empty() ? reason : key, "a call runs in eager: " + reason);
+  return {};
+}
+
+Answer Engine::Impl::answer(const Variant& variant, const Call& call) const {
+  if (!variant.eager_reason.empty()) return eager(variant.eager_reason);
+  Answer answer;
+  answer.compiled = true;
+  answer.tensors = variant.run(call);
+  answer.prototype = variant.prototype.get();
+  return answer;
+}
+
+// No variant serves this call: make one, or say why not. The mutex is held.
+Answer Engine::Impl::make(const Call& call, TraceRef trace) {
+  for (const torch::nn::Module* module : call.leaves.modules)
+    if (module->weak_from_this().expired())
+      return eager("module " + module->name() +
+                   " is not owned by a std::shared_ptr, so it cannot be told from a later one at "
+                   "the same address; make it with std::make_shared or a TORCH_MODULE holder");
+  if (const Variant* newest = variants) {
+    const std::string reason = newest->why_not(call);
+    if (count >= options.recompile_limit)
+      return eager("recompile_limit (" + std::to_string(options.recompile_limit) +
+                       ") reached; the last recompile's reason: " + reason,
+                   "recompile_limit of " + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+    recompile_reasons.push_back(reason);
+    if (reason.find("0-dimensional") != std::string::npos)
+      aten_bridge::say_once(reason, "recompiling: " + reason);
+  }
+  const std::vector<std::string> input_names = names(call);
+  std::unique_ptr<Variant> variant = guard_call(call, input_names);
+  try {
+    compile_variant(*variant, call, input_names, trace);
+  } catch (const aten_bridge::CaptureError& error) {
+    variant->eager_reason = error.what();
+  } catch (const aten_bridge::InternalError& error) {
+    variant->eager_reason = std::string("internal error, please report it: ") + error.what();
+  } catch (const std::exception& error) {
+    // The program's own error, or LibTorch's about fakes: eager decides which.
+    if (options.fullgraph) throw;
+    return {.unproven_reason = std::string("capture raised: ") + first_line(error.what())};
+  } catch (...) {
+    if (options.fullgraph) throw;
+    return {.unproven_reason = "capture raised an exception"};
+  }
+  const Variant& made = *variant;
+  publish(std::move(variant));
+  return answer(made, call);
+}
+
+Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
+Engine::~Engine() = default;
+
+Answer Engine::call(Leaves& leaves, TraceRef trace) {
+  const Call call = impl_->gather(leaves);
+  if (const Variant* variant = impl_->find(call)) return impl_->answer(*variant, call);
+  std::lock_guard lock(impl_->mutex);
+  if (const Variant* variant = impl_->find(call)) return impl_->answer(*variant, call);
+  return impl_->make(call, trace);
+}
+
+// An exception ended the trace but not the eager call: such calls stay in eager.
+void Engine::eager_succeeded(Leaves& leaves, std::string reason) {
+  const Call call = impl_->gather(leaves);
+  std::lock_guard lock(impl_->mutex);
+  if (impl_->find(call)) return;
+  std::unique_ptr<Variant> variant = guard_call(call, impl_->names(call));
+  variant->eager_reason = std::move(reason);
+  impl_->publish(std::move(variant));
+}
+
+Explanation Engine::explain() const {
+  Explanation explanation;
+  std::lock_guard lock(impl_->mutex);
+  for (const Variant* v = impl_->variants; v != nullptr; v = v->next)
+    explanation.variants.insert(explanation.variants.begin(), v->explanation);
+  explanation.recompile_reasons = impl_->recompile_reasons;
+  return explanation;
+}
+
+}  // namespace torchdyn::internal

@@ -1,0 +1,21 @@
+#include "aten_bridge/base/options.h"
+
+#include <stdexcept>
+
+#include "torchdyn/compile.h"
+
+namespace torchdyn {
+
+void Options::set(std::string_view name, std::string_view value) {
+  aten_bridge::Options rows;
+#define OPTION(name, ...) rows.name = name;
+#include "aten_bridge/base/options.def"
+#undef OPTION
+  const absl::Status status = aten_bridge::set(rows, name, value);
+  if (!status.ok()) throw std::invalid_argument(std::string(status.message()));
+#define OPTION(name, ...) name = rows.name;
+#include "aten_bridge/base/options.def"
+#undef OPTION
+}
+
+}  // namespace torchdyn

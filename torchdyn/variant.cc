@@ -1,0 +1,144 @@
+#include "torchdyn/variant.h"
+
+#include <unordered_map>
+
+#include <ATen/core/grad_mode.h>
+#include <torch/nn/module.h>
+
+#include "aten_bridge/base/check.h"
+
+namespace torchdyn {
+
+using aten_bridge::ResultSource;
+
+namespace {
+
+at::Tensor view_of(const at::Tensor& base, const ResultSource& r) {
+  const at::Tensor view = base.as_strided(r.sizes, r.strides, base.storage_offset() + r.offset);
+  return r.detached ? view.detach() : view;
+}
+
+at::Tensor result_from(const ResultSource& r, const std::vector<at::Tensor>& inputs,
+                       const std::vector<at::Tensor>& graph_results) {
+  switch (r.kind) {
+    case ResultSource::Kind::kUndefined:
+      return {};
+    case ResultSource::Kind::kGraph:
+      return graph_results[r.index];
+    case ResultSource::Kind::kInput:
+      return inputs[r.index];
+    case ResultSource::Kind::kViewOfInput:
+      return view_of(inputs[r.index], r);
+    case ResultSource::Kind::kViewOfGraph:
+      return view_of(graph_results[r.index], r);
+  }
+  TD_CHECK(false, "a result of unknown kind");
+}
+
+}  // namespace
+
+Duplicates Duplicates::find(const std::vector<at::Tensor>& tensors) {
+  Duplicates found;
+  std::unordered_map<const c10::TensorImpl*, int> seen;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    auto [it, is_new] = seen.try_emplace(tensors[i].unsafeGetTensorImpl(), seen.size());
+    if (is_new) found.tensor_of.push_back(static_cast<int>(i));
+    found.input_of.push_back(it->second);
+  }
+  return found;
+}
+
+bool Duplicates::hold(const std::vector<at::Tensor>& tensors) const noexcept {
+  if (tensors.size() != input_of.size()) return false;
+  if (tensor_of.size() == input_of.size()) return true;  // InputGuards sees new overlaps
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!tensors[i].is_same(tensors[tensor_of[input_of[i]]])) return false;
+  return true;
+}
+
+std::vector<at::Tensor> Duplicates::inputs(const std::vector<at::Tensor>& tensors) const {
+  std::vector<at::Tensor> inputs;
+  inputs.reserve(tensor_of.size());
+  for (int tensor : tensor_of) inputs.push_back(tensors[tensor]);
+  return inputs;
+}
+
+HostGuards HostGuards::record(const Call& call) {
+  HostGuards guards;
+  guards.constants_ = call.leaves.constants;
+  for (const torch::nn::Module* module : call.state.modules)
+    guards.modules_.emplace_back(module, module->weak_from_this());
+  guards.flags_ = call.state.flags;
+  return guards;
+}
+
+bool HostGuards::check(const Call& call) const noexcept {
+  const auto& constants = call.leaves.constants;
+  if (constants.size() != constants_.size() || call.state.flags != flags_ ||
+      call.state.modules.size() != modules_.size())
+    return false;
+  for (size_t i = 0; i < constants.size(); ++i)
+    if (constants[i].bits != constants_[i].bits) return false;
+  // A module that is alive still has its address to itself.
+  for (size_t i = 0; i < modules_.size(); ++i)
+    if (modules_[i].first != call.state.modules[i] || modules_[i].second.expired()) return false;
+  return true;
+}
+
+std::string HostGuards::explain_failure(const Call& call) const {
+  const auto& now = call.leaves.constants;
+  for (size_t i = 0; i < std::min(now.size(), constants_.size()); ++i) {
+    if (now[i].bits != constants_[i].bits)
+      return "a number, flag or size of argument " + std::to_string(now[i].argument) +
+             " changed; pass a 0-dimensional tensor in place of a number that changes from call to "
+             "call";
+  }
+  if (now.size() != constants_.size()) return "an argument's structure changed";
+  if (call.state.modules.size() != modules_.size()) return "a module gained or lost a submodule";
+  for (size_t i = 0; i < modules_.size(); ++i)
+    if (modules_[i].first != call.state.modules[i] || modules_[i].second.expired())
+      return "another module (" + call.state.modules[i]->name() + ") was passed";
+  if (call.state.flags != flags_) {
+    for (size_t i = 0; i < flags_.size(); ++i)
+      if (flags_[i] != call.state.flags[i])
+        return "the training flag or the set of tensors of a module (" +
+               call.state.modules[i]->name() + ") changed";
+  }
+  return "";
+}
+
+std::vector<std::string> HostGuards::describe() const {
+  std::vector<std::string> lines;
+  if (!constants_.empty())
+    lines.push_back(std::to_string(constants_.size()) + " numbers, flags and sizes by value");
+  if (!modules_.empty())
+    lines.push_back(std::to_string(modules_.size()) + " modules by identity, with training flags");
+  return lines;
+}
+
+bool Variant::matches(const Call& call) const noexcept {
+  if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
+  return inputs->check(duplicates.inputs(call.tensors));
+}
+
+std::string Variant::why_not(const Call& call) const {
+  std::string reason = host.explain_failure(call);
+  if (!reason.empty()) return reason;
+  if (!duplicates.hold(call.tensors)) return "other arguments are one and the same tensor";
+  return inputs->explain_failure(duplicates.inputs(call.tensors));
+}
+
+std::vector<at::Tensor> Variant::run(const Call& call) const {
+  const std::vector<at::Tensor> inputs = duplicates.inputs(call.tensors);
+  std::vector<at::Tensor> graph_results = aten_bridge::run(function, inputs);
+  if (!mutations.empty()) {
+    at::NoGradGuard no_grad;
+    for (const auto& m : mutations) inputs[m.input].copy_(graph_results[m.result]);
+  }
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(results.size());
+  for (const ResultSource& r : results) tensors.push_back(result_from(r, inputs, graph_results));
+  return tensors;
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,78 @@
+// One captured form of a compiled function: its guards, and what to run when they hold.
+//   auto variant = make_variant(call, trace);      // captures, partitions, compiles
+//   if (variant->matches(call)) answer = variant->run(call);
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aten_bridge/autograd/compiled_function.h"
+#include "aten_bridge/guards/tensor_guards.h"
+#include "aten_bridge/trace/capture.h"
+#include "torchdyn/compile.h"
+#include "torchdyn/module_state.h"
+
+namespace torchdyn {
+
+// All that one call depends on: the arguments' leaves, then the declared state's.
+struct Call {
+  const internal::Leaves& leaves;
+  ModuleState state;  // of module arguments, then of options.state
+  std::vector<at::Tensor>
+      tensors;  // leaves.tensors, then state.tensors, then options.state's tensors
+};
+
+// Which of a call's tensors are one and the same: captured inputs are each TensorImpl once.
+struct Duplicates {
+  std::vector<int> input_of;   // a call's tensor -> input
+  std::vector<int> tensor_of;  // input -> the first of the call's tensors that is it
+
+  static Duplicates find(const std::vector<at::Tensor>& tensors);
+  bool hold(const std::vector<at::Tensor>& tensors) const noexcept;
+  std::vector<at::Tensor> inputs(const std::vector<at::Tensor>& tensors) const;
+};
+
+// Everything but tensors: numbers, strings, modules' identities, training flags.
+class HostGuards {
+ public:
+  static HostGuards record(const Call& call);
+  bool check(const Call& call) const noexcept;
+  // "argument 2 changed from 3 to 4"; empty when all hold.
+  std::string explain_failure(const Call& call) const;
+  std::vector<std::string> describe() const;
+
+ private:
+  std::vector<internal::Constant> constants_;
+  std::vector<std::pair<const torch::nn::Module*, std::weak_ptr<const torch::nn::Module>>> modules_;
+  std::vector<std::uint64_t> flags_;
+};
+
+struct Variant {
+  HostGuards host;
+  Duplicates duplicates;
+  std::optional<aten_bridge::InputGuards> inputs;
+
+  std::string eager_reason;  // not empty: such calls run in eager
+  std::shared_ptr<const aten_bridge::CompiledFunction> function;
+  std::vector<aten_bridge::ResultSource> results;
+  std::vector<aten_bridge::Mutation> mutations;
+  std::shared_ptr<const void> prototype;
+  Explanation::Variant explanation;
+
+  bool matches(const Call& call) const noexcept;
+  std::string why_not(const Call& call) const;
+  std::vector<at::Tensor> run(const Call& call) const;
+
+  Variant* next = nullptr;  // older variants of the same function; set before publication
+};
+
+// Guards for this call; nothing captured yet.
+std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names);
+// Captures and compiles into `variant`. Throws what capture throws; a compiler that fails is an
+// eager_reason.
+void compile_variant(Variant& variant, const Call& call, const std::vector<std::string>& names,
+                     internal::TraceRef trace);
+
+}  // namespace torchdyn
