@@ -18,9 +18,13 @@ namespace {
 
 void forward(ExprPool& pool, std::vector<Stmt>& body) {
   absl::flat_hash_map<std::pair<int, SymExpr>, Expr> stored;
+  const auto forget = [&](int buffer) {  // something may have been added to it
+    absl::erase_if(stored, [&](const auto& entry) { return entry.first.first == buffer; });
+  };
   for (Stmt& stmt : body) {
     if (auto* loop = std::get_if<Loop>(&stmt)) {
       forward(pool, loop->body);
+      for (int b : buffers_written(stmt)) forget(b);
       continue;
     }
     rewrite_leaf(
@@ -35,6 +39,8 @@ void forward(ExprPool& pool, std::vector<Stmt>& body) {
         [](const SymExpr& index) { return index; });
     if (const auto* store = std::get_if<Store>(&stmt))
       stored[{store->buffer, store->index}] = store->value;
+    else
+      forget(written_buffer(stmt));
   }
 }
 
@@ -102,14 +108,18 @@ absl::flat_hash_map<int, std::vector<Use>> uses_in(const Kernel& kernel) {
   return uses;
 }
 
-// The loops around all uses whose terms may go. A Reduce's index must mention the reduction loops
-// that it does not reduce over.
+// The loops around all uses whose terms may go. An innermost loop's iterations may run side by
+// side; a Reduce's index must mention the reduction loops that it does not reduce over.
 std::vector<const Loop*> common_loops(const std::vector<Use>& uses) {
   std::vector<const Loop*> common = uses[0].around;
   for (const Use& u : uses) {
     const auto end = std::mismatch(common.begin(), common.end(), u.around.begin(), u.around.end());
     common.erase(end.first, common.end());
   }
+  const auto is_loop = [](const Stmt& s) { return std::holds_alternative<Loop>(s); };
+  if (!common.empty() &&
+      std::none_of(common.back()->body.begin(), common.back()->body.end(), is_loop))
+    common.pop_back();
   if (std::any_of(uses.begin(), uses.end(), [](const Use& u) { return u.is_reduced; }))
     std::erase_if(common, [](const Loop* l) { return l->kind == LoopKind::kReduction; });
   return common;

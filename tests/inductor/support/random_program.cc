@@ -19,6 +19,7 @@ struct Value {
   std::string name;
   Shape shape;
   std::string dtype;
+  int columns = 0;  // where they are not B
 };
 
 class Generator {
@@ -43,16 +44,17 @@ class Generator {
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   std::string real() { return wide_ ? "f64" : "f32"; }
 
-  std::string size_text(Shape shape) const {
+  std::string size_text(Shape shape, int columns = 0) const {
+    if (columns == 0) columns = b_;
     switch (shape) {
       case Shape::kMatrix:
-        return str_cat("[", a_, ", ", b_, "]");
+        return str_cat("[", a_, ", ", columns, "]");
       case Shape::kTransposed:
         return str_cat("[", b_, ", ", a_, "]");
       case Shape::kRows:
         return str_cat("[", a_, "]");
       case Shape::kColumns:
-        return str_cat("[", b_, "]");
+        return str_cat("[", columns, "]");
       case Shape::kScalar:
         return "[]";
     }
@@ -155,9 +157,9 @@ class Generator {
       case 7:
         return reduce(Shape::kScalar);
       case 8:
-        return gather();
+        return pick(2) ? gather() : concatenate();
       default:
-        return pick(2) ? scatter() : flat();
+        return pick(3) == 0 ? scatter() : pick(2) ? flat() : swap_halves();
     }
   }
 
@@ -239,6 +241,34 @@ class Generator {
     values_.push_back(v);
   }
 
+  // Two matrices side by side, then their columns' sums.
+  void concatenate() {
+    const std::vector<Value> from = usable(Shape::kMatrix);
+    const Value v = add(Shape::kMatrix, real()), sum = add(Shape::kColumns, real());
+    made_[made_.size() - 2].columns = made_.back().columns = 2 * b_;
+    for (int half = 0; half < 2; ++half) {
+      const std::string i = loop(a_), j = loop(b_);
+      leaf(str_cat(v.name, "[", 2 * b_, "*", i, " + ", j, " + ", half * b_,
+                   "] = ", expression(from, 2, i, j)));
+    }
+    const std::string j = loop(2 * b_), i = loop(a_, true);
+    leaf(str_cat(sum.name, "[", j, "] += ", v.name, "[", 2 * b_, "*", i, " + ", j, "]"));
+  }
+
+  // [A, 2, B / 2] stored as [2, A, B / 2].
+  void swap_halves() {
+    std::vector<Value> from;
+    for (const Value& v : values_)
+      if (v.shape == Shape::kMatrix && v.dtype == real()) from.push_back(v);
+    if (from.empty() || b_ % 2 != 0) return pointwise_matrix();
+    const Value v = add(Shape::kMatrix, real());
+    const std::string i = loop(a_), half = loop(2), j = loop(b_ / 2);
+    leaf(str_cat(v.name, "[", a_ * b_ / 2, "*", half, " + ", b_ / 2, "*", i, " + ", j, "] = abs(",
+                 from[pick(from.size())].name, "[", b_, "*", i, " + ", b_ / 2, "*", half, " + ", j,
+                 "])"));
+    values_.push_back(v);
+  }
+
   std::string text() {
     std::string head = str_cat("loops 1 random", seed_, "("), outputs, declarations;
     for (size_t i = 0; i < inputs_.size(); ++i)
@@ -248,7 +278,7 @@ class Generator {
       const bool output = i + 1 == made_.size() || pick(3) == 0;
       if (output) str_append(&outputs, outputs.empty() ? "" : ", ", made_[i].name);
       str_append(&declarations, "  ", made_[i].name, ": ", made_[i].dtype,
-                 size_text(made_[i].shape), output ? " output" : "", "\n");
+                 size_text(made_[i].shape, made_[i].columns), output ? " output" : "", "\n");
     }
     return str_cat(head, ") -> ", outputs, " {\n", declarations, body_, "}\n");
   }
