@@ -1,0 +1,114 @@
+// Trains a GPT in eager and compiled, side by side; see options.cc for what can be chosen.
+#include <iostream>
+
+#include <ATen/Parallel.h>
+
+#include "absl/strings/str_format.h"
+
+#include "bench/gpt/report.h"
+
+namespace gpt {
+namespace {
+
+constexpr int64_t kRounds = 5;
+constexpr size_t kLossWindow = 10;
+
+// Five rounds of steps, each first in eager and then compiled, so that both see the same machine.
+void train_interleaved(Trainer& eager, Trainer& compiled, int64_t steps) {
+  Progress progress(std::cout);
+  auto show = [&](int64_t round, const char* name, const Trainer& trainer, bool last) {
+    const Step& step = trainer.steps().back();
+    progress.show(absl::StrFormat(
+                      "training, round %d of %d: step %d of %d, %-8s loss %.4f, %.0f ms", round + 1,
+                      kRounds, trainer.steps().size(), steps, name, step.loss, step.ms),
+                  last);
+  };
+  for (int64_t round = 0; round < kRounds; ++round) {
+    const auto end = static_cast<size_t>(steps * (round + 1) / kRounds);
+    for (auto& [name, trainer] : {std::pair("eager", &eager), std::pair("compiled", &compiled)}) {
+      while (trainer->steps().size() < end) {
+        trainer->step();
+        show(round, name, *trainer, trainer->steps().size() == end);
+      }
+    }
+  }
+}
+
+// Eager in float64: its distance from eager in float32 is the measure of honest rounding.
+void train_reference(Trainer& reference, int64_t steps) {
+  Progress progress(std::cout);
+  for (int64_t i = 1; i <= steps; ++i) {
+    reference.step();
+    progress.show(absl::StrFormat("eager in float64: step %d of %d", i, steps), i == steps);
+  }
+}
+
+void compare(const Training& training, const Options& options) {
+  const FreshKernelCache cache;
+  print_training(std::cout, training,
+                 options.text.empty() ? "the header files of LibTorch" : options.text);
+
+  Measurements measured;
+  std::cout << "Measuring first steps and memory in three fresh processes ..." << std::endl;
+  measured.eager_first = first_steps_in_fresh_process(options, "eager");
+  measured.cold_first = first_steps_in_fresh_process(options, "compiled");
+  measured.warm_first = first_steps_in_fresh_process(options, "compiled");
+  print_first_steps(std::cout, measured);
+
+  const auto compiled_loss = torchdyn::compile(next_token_loss);
+  Trainer eager(training, next_token_loss);
+  Trainer compiled(training, compiled_loss);
+  Trainer reference(training, next_token_loss, torch::kFloat64);
+  train_interleaved(eager, compiled, options.steps);
+  train_reference(reference, options.steps);
+
+  measured.eager_ms = median_round_ms(eager.steps(), kRounds);
+  measured.compiled_ms = median_round_ms(compiled.steps(), kRounds);
+  measured.losses = compare_losses(eager.steps(), compiled.steps(), reference.steps(), kLossWindow);
+  measured.explanation = torchdyn::explain(compiled_loss);
+
+  print_step_times(std::cout, measured);
+  print_losses(std::cout, measured);
+  print_kernels(std::cout, measured);
+  print_sample(std::cout, sample_text(compiled.model(), training.corpus, /*length=*/80));
+  std::cout
+      << "Look next at: TORCHDYN_DUMP=all TORCHDYN_DUMP_DIR=dump bench/demo --steps 10, which "
+         "leaves every stage's text in dump/.\n\n";
+  print_result(std::cout, measured);
+}
+
+void run(const Options& options) {
+  if (options.help) {
+    std::cout << help_text();
+    return;
+  }
+  if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+  const Corpus corpus(read_text(options.text.empty() ? TORCHDYN_DEFAULT_TEXT_DIR : options.text));
+  corpus.check_long_enough(GptConfig{}.context);
+  const Training training{
+      corpus, {.vocabulary = corpus.vocabulary(), .dropout = options.dropout}, options.seed};
+  if (options.first_steps_of.empty()) {
+    compare(training, options);
+  } else {
+    std::cout << nlohmann::json(first_steps(training, options)) << std::endl;
+  }
+}
+
+}  // namespace
+}  // namespace gpt
+
+int main(int argc, char** argv) {
+  try {
+    gpt::run(gpt::parse_options({argv + 1, argv + argc}));
+    return 0;
+  } catch (const gpt::UsageError& error) {
+    std::cerr << "torchdyn_demo: " << error.what() << "\n";
+    return 2;
+  } catch (const gpt::TextError& error) {
+    std::cerr << "torchdyn_demo: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "torchdyn_demo: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,162 @@
+#include "bench/gpt/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace gpt {
+namespace {
+
+constexpr double kFirstStepsTolerance = 1e-5;
+constexpr double kRoundingFactor = 2;
+constexpr size_t kKernelsShown = 6;
+
+const char* met(bool holds) { return holds ? "holds" : "DOES NOT HOLD"; }
+
+std::string first_steps_row(const char* name, const FirstSteps& f) {
+  return absl::StrFormat("  %-22s %8.2f s %11.2f s %9.2f s %9.2f s %10.1f MB %9.0f MB\n", name,
+                         f.start_up_s, f.first_s, f.capture_s, f.compile_s, f.peak_mb,
+                         f.peak_resident_mb);
+}
+
+// "aten::mm x17, aten::addmm x8"
+std::string with_counts(const std::vector<std::string>& names) {
+  std::map<std::string, int> counts;
+  for (const std::string& name : names) ++counts[name];
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first);
+    if (entry.second > 1) absl::StrAppend(out, " x", entry.second);
+  });
+}
+
+void print_graph(std::ostream& out, const torchdyn::Explanation::Graph& graph) {
+  out << absl::StrFormat("  %s: %d kernels", graph.name, graph.kernels.size());
+  out << "; extern calls: " << with_counts(graph.extern_calls) << "\n";
+  auto kernels = graph.kernels;  // those that fuse most first
+  std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    return a.origins.size() > b.origins.size();
+  });
+  if (kernels.size() > kKernelsShown) kernels.resize(kKernelsShown);
+  for (const auto& kernel : kernels)
+    out << absl::StrFormat("    %s x%d: %s\n", kernel.name, kernel.launches,
+                           with_counts(kernel.origins));
+}
+
+}  // namespace
+
+int Measurements::kernels() const {
+  size_t count = 0;
+  for (const auto& variant : explanation.variants)
+    for (const auto& graph : variant.graphs) count += graph.kernels.size();
+  return static_cast<int>(count);
+}
+
+double Measurements::max_loss_diff() const {
+  double most = 0;
+  for (const LossWindow& window : losses) most = std::max(most, window.compiled_to_eager);
+  return most;
+}
+
+Progress::Progress(std::ostream& out) : out_(out), terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+Progress::~Progress() {
+  if (terminal_ && shown_ > 0) out_ << std::endl;
+}
+
+void Progress::show(const std::string& line, bool worth_keeping) {
+  if (terminal_) {
+    // Spaces wipe what a longer line left.
+    out_ << "\r" << line << std::string(shown_ > line.size() ? shown_ - line.size() : 0, ' ')
+         << std::flush;
+    shown_ = line.size();
+  } else if (worth_keeping) {
+    out_ << line << std::endl;
+  }
+}
+
+void print_training(std::ostream& out, const Training& training, const std::string& text) {
+  const GptConfig& config = training.config;
+  out << absl::StrFormat(
+      "A character GPT, %d layers, width %d, %d heads, context %d, batch %d, dropout %g, AdamW;\n"
+      "%.1f million parameters, float32, %d threads.\n"
+      "Text: %s, %d characters, %d different ones.\n\n",
+      config.layers, config.width, config.heads, config.context, kBatchRows, config.dropout,
+      static_cast<double>(Gpt(config)->parameter_count()) * 1e-6, at::get_num_threads(), text,
+      training.corpus.size(), config.vocabulary);
+}
+
+void print_first_steps(std::ostream& out, const Measurements& m) {
+  out << absl::StrFormat("  %-22s %10s %13s %11s %11s %13s %12s\n", "in a fresh process",
+                         "start-up", "first step", "capture", "compile", "peak tensors", "resident")
+      << first_steps_row("eager", m.eager_first)
+      << first_steps_row("compiled, cold cache", m.cold_first)
+      << first_steps_row("compiled, warm cache", m.warm_first) << std::endl;
+}
+
+void print_step_times(std::ostream& out, const Measurements& m) {
+  out << absl::StrFormat(
+      "\nA step, median of five interleaved rounds: eager %.1f ms, compiled %.1f ms, %.2f times as "
+      "fast.\n",
+      m.eager_ms, m.compiled_ms, m.eager_ms / m.compiled_ms);
+}
+
+void print_losses(std::ostream& out, const Measurements& m) {
+  out << "\nLoss of the same batches, and the largest distance in a step:\n"
+      << absl::StrFormat("  %-10s %10s %10s %20s %20s\n", "steps", "eager", "compiled",
+                         "compiled - eager", "eager - float64");
+  double worst = 0;
+  for (const LossWindow& w : m.losses) {
+    out << absl::StrFormat("  %-10s %10.5f %10.5f %20.1e %20.1e\n",
+                           absl::StrCat(w.first, "-", w.last), w.eager, w.compiled,
+                           w.compiled_to_eager, w.eager_to_reference);
+    if (w.first > 1) worst = std::max(worst, w.compiled_to_eager / w.eager_to_reference);
+  }
+  const double start = m.losses.front().compiled_to_eager;
+  out << absl::StrFormat("  steps 1-%d within %.0e: %s (%.1e)\n", m.losses.front().last,
+                         kFirstStepsTolerance, met(start <= kFirstStepsTolerance), start);
+  if (m.losses.size() > 1)
+    out << absl::StrFormat(
+        "  later within %g times float32's own distance from float64: %s (%.2f)\n", kRoundingFactor,
+        met(worst <= kRoundingFactor), worst);
+}
+
+void print_kernels(std::ostream& out, const Measurements& m) {
+  for (const auto& variant : m.explanation.variants) {
+    if (!variant.eager_reason.empty()) {
+      out << "\nRan in eager: " << variant.eager_reason << "\n";
+      continue;
+    }
+    out << absl::StrFormat("\nCompiled into %d graphs and %d kernels, from explain():\n",
+                           variant.graphs.size(), m.kernels());
+    for (const auto& graph : variant.graphs) print_graph(out, graph);
+  }
+}
+
+void print_sample(std::ostream& out, const std::string& text) {
+  out << "\nThe compiled model writes: " << absl::CEscape(text) << "\n";
+}
+
+void print_result(std::ostream& out, const Measurements& m) {
+  auto rounded = [](double value) { return std::round(value * 1000) / 1000; };
+  const nlohmann::ordered_json result = {
+      {"eager_ms", rounded(m.eager_ms)},
+      {"compiled_ms", rounded(m.compiled_ms)},
+      {"first_s", rounded(m.cold_first.first_s)},
+      {"warm_first_s", rounded(m.warm_first.first_s)},
+      {"max_loss_diff", m.max_loss_diff()},
+      {"kernels", m.kernels()},
+      {"peak_mb_eager", rounded(m.eager_first.peak_mb)},
+      {"peak_mb_compiled", rounded(std::max(m.cold_first.peak_mb, m.warm_first.peak_mb))},
+  };
+  out << "result: " << result.dump() << std::endl;
+}
+
+}  // namespace gpt

@@ -1,0 +1,107 @@
+// A GPT that trains compiled follows the one that trains in eager.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/gpt/memory_meter.h"
+#include "bench/gpt/train.h"
+#include "torchdyn/compile.h"
+
+namespace gpt {
+namespace {
+
+const Corpus& corpus() {
+  static const Corpus corpus([] {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "line " + std::to_string(i * i) + " of a short text\n";
+    return text;
+  }());
+  return corpus;
+}
+
+Training small_gpt(double dropout) {
+  return {corpus(),
+          {.vocabulary = corpus().vocabulary(),
+           .layers = 2,
+           .width = 64,
+           .heads = 2,
+           .context = 32,
+           .dropout = dropout},
+          /*seed=*/3};
+}
+
+void train(Trainer& trainer, int steps) {
+  for (int i = 0; i < steps; ++i) trainer.step();
+}
+
+template <class Compiled>
+void expect_compiled_once(const Compiled& compiled) {
+  const torchdyn::Explanation explanation = torchdyn::explain(compiled);
+  ASSERT_EQ(explanation.variants.size(), 1u);
+  EXPECT_EQ(explanation.variants[0].eager_reason, "");
+  EXPECT_GT(explanation.kernel_launches(), 0);
+}
+
+// Rounding is what float32 and float64 differ by; their distance grows as trainings drift apart.
+void expect_losses_track_eager(const Training& training) {
+  const auto compiled_loss = torchdyn::compile(next_token_loss);
+  Trainer eager(training, next_token_loss), compiled(training, compiled_loss);
+  Trainer reference(training, next_token_loss, torch::kFloat64);
+  for (Trainer* trainer : {&eager, &compiled, &reference}) train(*trainer, 30);
+
+  expect_compiled_once(compiled_loss);
+  EXPECT_LT(eager.steps().back().loss, 0.8 * eager.steps().front().loss);
+  for (const LossWindow& w :
+       compare_losses(eager.steps(), compiled.steps(), reference.steps(), /*window=*/10)) {
+    const double allowed = w.first == 1 ? 1e-5 : std::max(1e-5, 2 * w.eager_to_reference);
+    EXPECT_LE(w.compiled_to_eager, allowed) << "steps " << w.first << " to " << w.last;
+  }
+}
+
+TEST(TrainingLoop, CompiledLossesTrackEagers) { expect_losses_track_eager(small_gpt(0)); }
+
+TEST(TrainingLoop, CompiledLossesTrackEagersWithDropout) {
+  expect_losses_track_eager(small_gpt(0.1));
+}
+
+TEST(TrainingLoop, GradientsOfEveryParameterEqualEagers) {
+  const auto compiled_loss = torchdyn::compile(next_token_loss);
+  Trainer eager(small_gpt(0), next_token_loss), compiled(small_gpt(0), compiled_loss);
+  train(eager, 1);
+  train(compiled, 1);
+  const auto expected = eager.model()->named_parameters();
+  const auto actual = compiled.model()->named_parameters();
+  for (const auto& parameter : expected)
+    EXPECT_TRUE(
+        torch::allclose(actual[parameter.key()].grad(), parameter.value().grad(), 1e-4, 1e-7))
+        << parameter.key();
+}
+
+TEST(TrainingLoop, EvaluationModeIsAnotherVariant) {
+  Trainer trainer(small_gpt(0.5), next_token_loss);
+  Gpt& model = trainer.model();
+  const auto [inputs, targets] = corpus().batch(1, kBatchRows, 32);
+  const auto compiled = torchdyn::compile(next_token_loss);
+  compiled(model, inputs, targets);
+  model->eval();
+  EXPECT_TRUE(torch::allclose(compiled(model, inputs, targets),
+                              next_token_loss(model, inputs, targets), 1e-5, 1e-6));
+  EXPECT_EQ(torchdyn::explain(compiled).variants.size(), 2u);
+}
+
+TEST(TrainingLoop, PeakMemoryIsAtMostFivePercentAboveEagers) {
+  auto peak = [](const LossFunction& loss) {
+    const MemoryMeter meter;
+    Trainer trainer(small_gpt(0), loss);
+    train(trainer, 3);
+    return static_cast<double>(meter.peak_bytes());
+  };
+  const double eager = peak(next_token_loss);
+  EXPECT_LE(peak(torchdyn::compile(next_token_loss)), 1.05 * eager);
+}
+
+}  // namespace
+}  // namespace gpt
