@@ -1,4 +1,6 @@
 // Softmax and log-softmax: the row's maximum is taken off first, so that exp cannot overflow.
+#include <limits>
+
 #include "aten_bridge/decompose/families.h"
 #include "aten_bridge/decompose/pieces.h"
 
@@ -22,6 +24,13 @@ Tensor softmax(const Tensor& self, int64_t dim, bool half_to_float) {
   return exp.div(exp.sum(dim, /*keepdim=*/true)).to(result_type(self, half_to_float));
 }
 
+// Attention's: a row of -inf alone, which masks every key, gives zeros instead of NaN.
+Tensor safe_softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  const Tensor x = self.to(dtype.value_or(self.scalar_type()));
+  const Tensor masked = self.eq(-std::numeric_limits<double>::infinity());
+  return softmax(x, dim, false).masked_fill(masked.all(dim, /*keepdim=*/true), 0);
+}
+
 Tensor log_softmax(const Tensor& self, int64_t dim, bool half_to_float) {
   const Tensor x = shifted(contiguous_opmath(self), dim);
   return x.sub(x.exp().sum(dim, /*keepdim=*/true).log()).to(result_type(self, half_to_float));
@@ -41,6 +50,7 @@ Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int64_t di
 
 constexpr Decomposition kRows[] = {
     {"aten::_softmax", boxed<softmax>},
+    {"aten::_safe_softmax", boxed<safe_softmax>},
     {"aten::_log_softmax", boxed<log_softmax>},
     {"aten::_softmax_backward_data", boxed<softmax_backward>},
     {"aten::_log_softmax_backward_data", boxed<log_softmax_backward>},

@@ -234,6 +234,13 @@ Samples softmax(Draw& d) {
           {d.normal({3, 0}), int64_t{1}, false}};
 }
 
+Samples safe_softmax(Draw& d) {
+  const Tensor masked = d.normal({3, 4, 5});
+  masked.select(1, 2).fill_(-INFINITY);  // rows without a key
+  masked.select(2, 0).fill_(-INFINITY);  // and rows with some
+  return {{d.normal({5, 33}, 3), int64_t{-1}, kAbsent}, {masked, int64_t{-1}, kAbsent}};
+}
+
 Samples softmax_backward(Draw& d, bool log) {
   Samples result;
   for (const Stack& args : softmax(d)) {
@@ -442,6 +449,7 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::logsumexp", [](Draw& d) { return reduction(d, [](Stack a) -> std::vector<Stack> { return a[0].toIntVector().empty() ? std::vector<Stack>{} : std::vector<Stack>{{a[0], a[1]}}; }) + Samples{{d.of({-HUGE_VAL, -HUGE_VAL}), Ints{0}, false}, {d.of({HUGE_VAL, 1}), Ints{0}, false}}; }},
     // softmax
     {"aten::_softmax", softmax},
+    {"aten::_safe_softmax", safe_softmax},
     {"aten::_log_softmax", softmax},
     {"aten::_softmax_backward_data", [](Draw& d) { return softmax_backward(d, false); }},
     {"aten::_log_softmax_backward_data", [](Draw& d) { return softmax_backward(d, true); }},

@@ -6,9 +6,6 @@
 
 #include <gtest/gtest.h>
 
-// Vectors wider than the target's registers are passed to inlined functions only.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace plain {
 #include "inductor/emit/preamble/td_cpu.h"
 #include "inductor/emit/preamble/td_cpu_math.h"
