@@ -11,13 +11,13 @@
 namespace inductor {
 
 struct EmittedKernel {
-  std::string name;  // "softmax_7f3a91c2": readable part and digest of the text; equal kernels get
-                     // equal names
-  std::string text;  // one extern "C" function; buffers are named by position, so equal loops give
-                     // equal text
-  std::vector<int> buffers;  // of the program, in argument order
-  std::vector<SymExpr>
-      sizes;  // symbols' values to pass, in argument order (empty when all is static)
+  // "softmax_7f3a91c2": readable part and digest of the text; equal kernels get equal names.
+  std::string name;
+  // One extern "C" function. Buffers are named by position, so equal loops give equal text; no two
+  // of a launch overlap.
+  std::string text;
+  std::vector<int> buffers;    // of the program, in argument order
+  std::vector<SymExpr> sizes;  // symbols' values to pass, in order; empty when all is static
 };
 
 EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel);

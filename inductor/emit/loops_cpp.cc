@@ -228,7 +228,9 @@ Values::Named CppKernel::hoist(const Loop& l) {
   return named;
 }
 
-std::string cpp_preamble() { return str_cat(td_cpu_h(), "\n", td_cpu_math_h()); }
+std::string cpp_preamble() {
+  return str_cat(td_cpu_h(), "\n", td_cpu_convert_h(), "\n", td_cpu_math_h());
+}
 
 EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel) {
   return CppKernel(program, kernel).emit();

@@ -12,8 +12,7 @@
 #define TD_AVX2 0
 #endif
 
-// ---- Exact functions
-// ------------------------------------------------------------------------------
+// ---- Exact functions ----
 
 TD float td_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
@@ -74,8 +73,7 @@ TD V td_abs(V a) {
   }
 }
 
-// ---- exp, erf and tanh of f32
-// ---------------------------------------------------------------------
+// ---- exp, erf and tanh of f32 ----
 
 #if TD_AVX2
 // e^x without range checks: significand in [0.7, 1.42) and power of two.
@@ -184,8 +182,7 @@ TD_OURS(erf)
 TD_OURS(tanh)
 #undef TD_OURS
 
-// ---- Sleef and libm
-// -------------------------------------------------------------------------------
+// ---- Sleef and libm ----
 
 #if TD_AVX2
 #define TD_SLEEF_F32(name, libm, ulp)             \
@@ -264,8 +261,8 @@ TD_FUNCTION_2(hypot, __builtin_hypot, u05)
 #undef TD_SLEEF_F64
 #undef TD_SLEEF_2
 
-// ---- Division with remainder, lane by lane: as td_ref in ir/scalar_reference.h
-// ----------------------
+// ---- Division with remainder ----
+// Lane by lane, as td_ref in ir/scalar_reference.h.
 
 template <class V>
 TD V td_fmod(V a, V b) {

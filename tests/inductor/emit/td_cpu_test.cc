@@ -8,6 +8,7 @@
 
 namespace plain {
 #include "inductor/emit/preamble/td_cpu.h"
+#include "inductor/emit/preamble/td_cpu_convert.h"
 #include "inductor/emit/preamble/td_cpu_math.h"
 #include "tests/inductor/emit/td_cpu_checks.h"
 }  // namespace plain
@@ -23,6 +24,7 @@ namespace plain {
 #define __F16C__ 1
 namespace avx2 {
 #include "inductor/emit/preamble/td_cpu.h"
+#include "inductor/emit/preamble/td_cpu_convert.h"
 #include "inductor/emit/preamble/td_cpu_math.h"
 #include "tests/inductor/emit/td_cpu_checks.h"
 #define TD_CHECK_WITH_AVX2(check) \
