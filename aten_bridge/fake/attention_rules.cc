@@ -1,4 +1,7 @@
 // Scaled dot product attention: one kernel a device and back end.
+#include <algorithm>
+#include <numeric>
+
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -35,11 +38,12 @@ Types grads_of_qkv(Arguments a) {
 }
 
 // (query, key, value, attn_bias?, compute_log_sumexp, dropout_p, is_causal, *, scale?): output,
-// logsumexp in rows of 32, the generator's seed and offset
+// logsumexp in rows of 32, the generator's seed and offset, which stay on the host
 Types efficient(Arguments a) {
   const at::Tensor& query = tensor(a, 0);
   const int64_t rows = a[4].toBool() ? (query.size(2) + 31) / 32 * 32 : 0;
-  const TensorType counter = dense({}, at::kLong, query);
+  TensorType counter = dense({}, at::kLong, query);
+  counter.device = Device{};
   return {heads_inside(output_sizes(query, tensor(a, 2)), query.scalar_type(), query),
           dense({query.size(0), query.size(1), rows}, at::kFloat, query), counter, counter};
 }
@@ -61,7 +65,43 @@ Types efficient_backward(Arguments a) {
   return types;
 }
 
+// A dense tensor of these sizes whose dimensions lie in memory in t's order.
+TensorType in_order_of(const at::Tensor& t, const Sizes& sizes) {
+  std::vector<int> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return t.stride(a) > t.stride(b); });
+  Sizes memory;
+  for (int d : order) memory.push_back(sizes[d]);
+  const std::vector<SymExpr> strides = dense(memory, t).strides;
+  TensorType type = dense(sizes, t);
+  for (size_t i = 0; i < order.size(); ++i) type.strides[order[i]] = strides[i];
+  return type;
+}
+
+// (query, key, value, attn_bias?, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, *,
+//  scale?): output, logsumexp, cum_seq_q and _k (none), max_q, max_k, seed, offset, debug mask
+//  (none)
+Types cudnn(Arguments a) {
+  const at::Tensor& query = tensor(a, 0);
+  Types types(9);
+  types[0] = in_order_of(query, output_sizes(query, tensor(a, 2)));
+  if (a[4].toBool())
+    types[1] = dense({query.size(0), query.size(1), query.size(2), 1}, at::kFloat, query);
+  types[6] = types[7] = dense({}, at::kLong, query);
+  return types;
+}
+
+int64_t sequence_lengths(Arguments a, int output) {
+  return tensor(a, output == 4 ? 0 : 1).size(2);  // max_q, max_k
+}
+
+// (grad_out, query, key, value, ...): gradients like their tensors
+Types like_qkv(Arguments a) { return {like(tensor(a, 1)), like(tensor(a, 2)), like(tensor(a, 3))}; }
+
 constexpr ShapeRule kRules[] = {
+    {"aten::_scaled_dot_product_cudnn_attention", cudnn, sequence_lengths},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", like_qkv},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_for_cpu},
     {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", grads_of_qkv},
     {"aten::_scaled_dot_product_efficient_attention", efficient},

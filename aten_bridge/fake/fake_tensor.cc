@@ -84,6 +84,10 @@ at::Tensor make_fake(at::Tensor meta_twin, const c10::Device& device, Value valu
   return at::detail::make_tensor<FakeTensorImpl>(std::move(meta_twin), device, value);
 }
 
+void forbid_data(const at::Tensor& tensor) {
+  tensor.storage().unsafeGetStorageImpl()->set_throw_on_mutable_data_ptr();
+}
+
 bool is_fake(const at::Tensor& tensor) {
   if (!tensor.defined()) return false;
   const c10::DispatchKeySet keys = tensor.key_set();

@@ -28,5 +28,8 @@ at::Tensor make_fake(at::Tensor meta_twin, const c10::Device& device, Value valu
 bool is_fake(const at::Tensor& tensor);  // false for a functional wrapper around one
 const at::Tensor& meta_twin(const at::Tensor& fake);
 Value value_of(const at::Tensor& fake);
+// LibTorch throws for a typed pointer to data that is not there; this makes it throw for data_ptr()
+// too, of a fake or of a wrapper around one, where null would crash its user.
+void forbid_data(const at::Tensor& tensor);
 
 }  // namespace aten_bridge

@@ -77,7 +77,7 @@ TensorType channels(Arguments a, std::initializer_list<size_t> parameters) {
 // invstd. Evaluation saves nothing.
 Types native_batch_norm(Arguments a) {
   TensorType saved = channels(a, {1, 2, 3, 4});
-  if (!a[5].toBool()) saved.sizes = {0};
+  if (!a[5].toBool() && tensor(a, 0).is_cpu()) saved.sizes = {0};
   return {normalized(tensor(a, 0)), saved, saved};
 }
 

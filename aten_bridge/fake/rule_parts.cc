@@ -35,7 +35,11 @@ TensorType dense(const Sizes& sizes, const at::Tensor& like) {
 }
 
 TensorType dense(const Sizes& sizes, c10::ScalarType dtype, const at::Tensor& like) {
-  TensorType type{to_dtype(dtype), to_device(like.device()), {sizes.begin(), sizes.end()}, {}};
+  return dense(sizes, dtype, to_device(like.device()));
+}
+
+TensorType dense(const Sizes& sizes, c10::ScalarType dtype, const Device& device) {
+  TensorType type{to_dtype(dtype), device, {sizes.begin(), sizes.end()}, {}};
   type.strides = contiguous_strides(type.sizes);
   return type;
 }

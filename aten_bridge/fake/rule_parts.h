@@ -30,6 +30,7 @@ bool mask_at(Arguments args, size_t i, size_t bit);  // of a bool[] argument
 TensorType dense(const Sizes& sizes, const at::Tensor& like);
 TensorType dense(const Sizes& sizes, c10::ScalarType dtype, const at::Tensor& like);
 TensorType dense(const Sizes& sizes, const at::Tensor& like, c10::MemoryFormat format);
+TensorType dense(const Sizes& sizes, c10::ScalarType dtype, const Device& device);
 // What at::empty_like(t) is: t's strides where it is dense, else dense in the same order.
 TensorType like(const at::Tensor& t);
 TensorType like(const at::Tensor& t, c10::ScalarType dtype);

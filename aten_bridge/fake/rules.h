@@ -10,6 +10,7 @@ namespace aten_bridge {
 std::span<const ShapeRule> pointwise_rules();
 std::span<const ShapeRule> reduction_rules();
 std::span<const ShapeRule> index_rules();
+std::span<const ShapeRule> factory_rules();
 std::span<const ShapeRule> norm_rules();
 std::span<const ShapeRule> conv_rules();
 std::span<const ShapeRule> attention_rules();

@@ -6,7 +6,7 @@ namespace aten_bridge {
 
 std::span<const std::span<const ShapeRule>> shape_rule_families() {
   static const std::vector<std::span<const ShapeRule>> families = {
-      pointwise_rules(), reduction_rules(), index_rules(),
+      pointwise_rules(), reduction_rules(), index_rules(),    factory_rules(),
       norm_rules(),      conv_rules(),      attention_rules()};
   return families;
 }

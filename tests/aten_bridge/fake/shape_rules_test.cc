@@ -247,8 +247,10 @@ const Sample kSamples[] = {
      [] { return attention_backward(true); }},
 };
 
-// Rules for kernels that only another device has; GpuAttention covers them there.
+// Rules for kernels that only CUDA has: no sample call runs here.
 constexpr std::string_view kOnlyOnCuda[] = {
+    "aten::_scaled_dot_product_cudnn_attention",
+    "aten::_scaled_dot_product_cudnn_attention_backward",
     "aten::_scaled_dot_product_efficient_attention",
     "aten::_scaled_dot_product_efficient_attention_backward",
 };
@@ -285,6 +287,41 @@ std::string test_name(const testing::TestParamInfo<std::string_view>& info) {
 
 INSTANTIATE_TEST_SUITE_P(ShapeRules, EveryShapeRule, testing::ValuesIn(rules_of_the_cpu()),
                          test_name);
+
+// Fakes on CUDA, without a driver: pins what the kernels gave on an H200.
+std::string geometry_on_cuda(std::string_view op, const std::vector<c10::IValue>& args) {
+  Graph graph;
+  std::vector<c10::IValue> fakes = args;
+  map_tensors(fakes, [&](const at::Tensor& t) {
+    const Value value = graph.add_input("x", TensorType{});
+    return make_fake(meta_twin_of_real(t), c10::Device(c10::kCUDA, 0), value);
+  });
+  return geometry(infer(find_operator(op), find_shape_rule(op), fakes).results);
+}
+
+TEST(ShapeRules, OfCudnnAttention) {
+  const at::Tensor q = heads(6).to(at::kBFloat16), k = heads(9).to(at::kBFloat16);
+  const std::string statistics = "undefined undefined number number Long[][] Long[][] undefined ";
+  EXPECT_EQ(geometry_on_cuda("aten::_scaled_dot_product_cudnn_attention",
+                             {q, k, k, none(), true, 0.0, false, false, none()}),
+            "BFloat16[2, 4, 6, 8][192, 8, 32, 1] Float[2, 4, 6, 1][24, 6, 1, 1] " + statistics);
+  EXPECT_EQ(geometry_on_cuda("aten::_scaled_dot_product_cudnn_attention",
+                             {q.contiguous(), k, k, none(), true, 0.0, false, false, none()}),
+            "BFloat16[2, 4, 6, 8][192, 48, 8, 1] Float[2, 4, 6, 1][24, 6, 1, 1] " + statistics);
+}
+
+TEST(ShapeRules, OfEfficientAttention) {
+  const at::Tensor q = heads(6), k = heads(9), v = at::rand({2, 9, 4, 16}).transpose(1, 2);
+  EXPECT_EQ(geometry_on_cuda("aten::_scaled_dot_product_efficient_attention",
+                             {q, k, v, none(), true, 0.0, false, none()}),
+            "Float[2, 4, 6, 16][384, 16, 64, 1] Float[2, 4, 32][128, 32, 1] Long[][] Long[][] ");
+  const at::Tensor bias = at::rand({2, 4, 6, 9}), x = at::rand({1});
+  EXPECT_EQ(geometry_on_cuda(
+                "aten::_scaled_dot_product_efficient_attention_backward",
+                {x, q, k, v, bias, x, x, x, x, 0.0, mask({true, true, true, true}), false, none()}),
+            "Float[2, 4, 6, 8][192, 8, 32, 1] Float[2, 4, 9, 8][288, 8, 32, 1] "
+            "Float[2, 4, 9, 16][576, 16, 64, 1] Float[2, 4, 6, 9][384, 96, 16, 1] ");
+}
 
 TEST(ShapeRules, AnOperatorHasOneRuleOrAMetaKernel) {
   std::vector<std::string_view> ops;
