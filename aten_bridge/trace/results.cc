@@ -4,6 +4,7 @@
 
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -44,6 +45,10 @@ ResultSource view_source(Kind kind, int index, const at::Tensor& view, const at:
   source.sizes = view.sizes().vec();
   source.strides = view.strides().vec();
   source.offset = view.storage_offset() - base.storage_offset();
+  // Such a view requires grad like its base and has no grad_fn; made again with grad mode, it
+  // would.
+  if (c10::GradMode::is_enabled() && view.requires_grad() && view.is_leaf())
+    throw CaptureError("a result is a view that was made without grad mode");
   source.detached = base.requires_grad() && !view.requires_grad();
   if (view.requires_grad() && !base.requires_grad())
     throw CaptureError("a differentiable result shares memory with a tensor that is not");
@@ -105,9 +110,10 @@ class ResultReader {
     if (!result.defined() || substitution_.find(result) >= 0) return false;
     if (!functional::isFunctionalTensor(result))
       throw CaptureError(undeclared("the callable returns a tensor that"));
+    if (inputs_.contains(storage_of(result))) return false;
     if (result.is_leaf() && result.requires_grad())
       throw CaptureError("the callable returns a leaf that requires grad, made inside of it");
-    return !inputs_.contains(storage_of(result));
+    return true;
   }
 
   ResultSource source_of(const at::Tensor& result) {

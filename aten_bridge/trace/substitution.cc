@@ -41,6 +41,7 @@ Substitution::Substitution(const CaptureInputs& inputs, Recorder& recorder) : in
     const at::Tensor& real = inputs.tensors[i];
     fakes_.push_back(recorder.add_input(inputs.names[i], real));
     wrappers_.push_back(at::functionalization::impl::to_functional_tensor(fakes_.back()));
+    forbid_data(wrappers_.back());
     wrappers_.back().unsafeGetTensorImpl()->set_requires_grad(real.requires_grad());
     index_.emplace(real.unsafeGetTensorImpl(), i);
     index_.emplace(wrappers_.back().unsafeGetTensorImpl(), i);
@@ -77,14 +78,16 @@ void Substitution::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
     refuse_update_of_parameter(op, info, stack);
     refuse_strided_draw(info, stack[below]);
   }
+  if (info.name == "aten::zeros_like") refuse_state_of_optimizer(info, stack[below]);
   if (info.rewrite == nullptr || !info.rewrite->run(op, stack)) {
     constexpr auto kBelow =
         c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::DeferredInit);
     op.redispatchBoxed(keys & kBelow, &stack);
   }
   for_each_tensor(std::span(stack).subspan(below), [&](const at::Tensor& tensor) {
-    if (at::functionalization::impl::isFunctionalTensor(tensor) && find(tensor) < 0)
-      made_.push_back({c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr()), &info});
+    if (!at::functionalization::impl::isFunctionalTensor(tensor) || find(tensor) >= 0) return;
+    forbid_data(tensor);
+    made_.push_back({c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr()), &info});
   });
 }
 
@@ -104,6 +107,21 @@ void Substitution::refuse_update_of_parameter(const c10::OperatorHandle& op,
                   "compiled callable for now"));
     });
   }
+}
+
+// An optimizer's first step keeps zeros like each parameter that has a gradient. A capture that
+// failed later would have left fakes in its state.
+void Substitution::refuse_state_of_optimizer(const OperatorInfo& info,
+                                             const c10::IValue& self) const {
+  if (c10::GradMode::is_enabled()) return;
+  const int input = find(self.toTensor());
+  if (input < 0) return;
+  const at::Tensor& real = inputs_.tensors[input];
+  if (!real.requires_grad() || !real.unsafeGetTensorImpl()->grad().defined()) return;
+  throw CaptureError(str_cat(info.name, " makes a tensor like the parameter '",
+                             inputs_.names[input],
+                             "' without grad mode, as an optimizer's first step does; step outside "
+                             "of the compiled callable for now"));
 }
 
 std::optional<std::string> Substitution::leaked() const {

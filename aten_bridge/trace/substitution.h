@@ -55,6 +55,7 @@ class Substitution {
   at::Tensor stand_in(const at::Tensor& tensor, const std::string& op) const;
   void refuse_update_of_parameter(const c10::OperatorHandle& op, const OperatorInfo& info,
                                   const Stack& stack) const;
+  void refuse_state_of_optimizer(const OperatorInfo& info, const c10::IValue& self) const;
 
   const CaptureInputs& inputs_;
   Tensors fakes_;

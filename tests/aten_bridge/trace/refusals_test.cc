@@ -63,6 +63,19 @@ TEST(Refusal, AnOptimizerStep) {
   EXPECT_EQ(linear->weight._version(), version);
 }
 
+TEST(Refusal, AnOptimizersFirstStepLeavesItsStateEmpty) {
+  torch::nn::Linear linear(2, 2);
+  torch::optim::Adam optimizer(linear->parameters());
+  linear->weight.mutable_grad() = torch::ones({2, 2});
+  EXPECT_THAT(refusal_of({{"weight", linear->weight}},
+                         [&](const Tensors& t) {
+                           optimizer.step();
+                           return Tensors{t[0] * 1};
+                         }),
+              HasSubstr("optimizer's first step"));
+  EXPECT_TRUE(optimizer.state().empty());
+}
+
 TEST(Refusal, BackwardInside) {
   torch::nn::Linear linear(2, 2);
   EXPECT_THAT(
@@ -179,11 +192,15 @@ TEST(Refusal, ExceptionsOfTheCallablePassThrough) {
 }
 
 TEST(Refusal, ReadingDataRaisesLibTorchsOwnError) {
-  EXPECT_THROW(capture_named({{"x", torch::zeros({2})}},
-                             [](const Tensors& t) {
-                               t[0].data_ptr<float>()[0] = 1;
-                               return t;
-                             }),
+  const auto capture_with = [](auto read) {
+    capture_named({{"x", torch::zeros({2})}}, [&](const Tensors& t) {
+      read(t[0]);
+      read(t[0] + 1);
+      return t;
+    });
+  };
+  EXPECT_THROW(capture_with([](const at::Tensor& t) { t.data_ptr<float>()[0] = 1; }), c10::Error);
+  EXPECT_THROW(capture_with([](const at::Tensor& t) { static_cast<float*>(t.data_ptr())[0] = 1; }),
                c10::Error);
 }
 

@@ -14,6 +14,7 @@
 
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/capture.h"
+#include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/interpret.h"
 
 namespace aten_bridge {

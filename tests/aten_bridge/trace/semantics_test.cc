@@ -1,0 +1,199 @@
+// Programs of the kinds that capture must get right, each against eager.
+#include <ATen/autocast_mode.h>
+
+#include "tests/aten_bridge/trace/replay.h"
+
+namespace aten_bridge {
+namespace {
+
+using Kind = ResultSource::Kind;
+
+at::Tensor leaf(at::IntArrayRef sizes) { return torch::randn(sizes).requires_grad_(); }
+
+std::vector<std::string> operators_of(const Captured& c) {
+  std::vector<std::string> ops;
+  for (const auto& node : c.joint.graph.nodes()) ops.push_back(node->op);
+  return ops;
+}
+
+TEST(Semantics, NumbersInTheProgramAreConstants) {
+  const TracedCallable program = [](const Tensors& t) {
+    return Tensors{2.0 * t[0] + torch::tensor(1.5) - 3 / t[0], torch::where(t[0] > 0, t[0], 7.0)};
+  };
+  expect_same_as_eager({{"x", torch::rand({3}) + 1}}, program);
+}
+
+TEST(Semantics, RandomOperatorsDrawInEagersOrder) {
+  expect_same_as_eager({{"x", torch::randn({20, 30})}}, [](const Tensors& t) {
+    auto y = t[0] + torch::rand({20, 30});
+    y = y * torch::empty({20, 30}).normal_(0.5, 2.0);
+    torch::randn({5});  // unused, but it advances the generator
+    y = y + at::dropout(y, 0.4, true).bernoulli(0.5);
+    return Tensors{y + torch::randint(0, 9, {30}) + torch::randperm(30),
+                   torch::rand_like(t[0].t())};
+  });
+}
+
+TEST(Semantics, AnInPlaceDrawIntoAStridedTensorDrawsAsEager) {
+  expect_same_as_eager({{"x", torch::randn({20, 30})}}, [](const Tensors& t) {
+    auto noise = torch::empty_like(t[0].t()).bernoulli_(0.5);
+    return Tensors{noise * 2, at::dropout(t[0].view({4, 5, 30}).permute({2, 0, 1}), 0.5, true)};
+  });
+}
+
+TEST(Semantics, InPlaceOnAViewOfAnIntermediateCarriesGradients) {
+  auto x = torch::arange(24.).view({4, 6}).slice(1, 0, 6, 2);
+  expect_same_as_eager({{"x", x}, {"w", leaf({4, 3})}}, [](const Tensors& t) {
+    using torch::indexing::None;
+    using torch::indexing::Slice;
+    auto y = t[0].clone() * t[1];
+    y.select(0, 1).mul_(5);
+    y.index_put_({Slice(), 0}, t[1].index({Slice(), 0}) * 2);
+    y.index({Slice(None, None, 2)}).add_(1);
+    t[0].narrow(1, 1, 2).sub_(3);
+    return Tensors{y + t[0]};
+  });
+}
+
+TEST(Semantics, TwoInputsThatSwapValues) {
+  expect_same_as_eager({{"x", torch::randn({3})}, {"y", torch::randn({3})}}, [](const Tensors& t) {
+    const auto old = t[0].clone();
+    t[0].copy_(t[1]);
+    t[1].copy_(old);
+    return Tensors{t[0] - t[1]};
+  });
+}
+
+TEST(Semantics, AChangedInputIsReadAnew) {
+  expect_same_as_eager({{"x", torch::randn({3, 3})}}, [](const Tensors& t) {
+    const auto row = t[0].select(0, 1);
+    t[0].add_(1);
+    row.mul_(3);
+    return Tensors{row.clone(), t[0].t(), t[0]};
+  });
+}
+
+TEST(Semantics, ResultsThatShareAnUnreturnedBase) {
+  const TracedCallable program = [](const Tensors& t) {
+    auto parts = (t[0] * t[1]).chunk(2, 1);
+    return Tensors{parts[0], parts[1]};
+  };
+  const Named inputs{{"x", torch::randn({2, 6})}, {"w", leaf({2, 6})}};
+  const Captured c = capture_named(inputs, program);
+  ASSERT_EQ(c.joint.results, 1);
+  EXPECT_EQ(c.results[0].kind, Kind::kViewOfGraph);
+  EXPECT_EQ(c.results[1].kind, Kind::kViewOfGraph);
+  EXPECT_EQ(c.results[1].offset, 3);
+  EXPECT_EQ(c.results[1].strides, (std::vector<int64_t>{6, 1}));
+  EXPECT_EQ(c.differentiable, std::vector<bool>{true});
+}
+
+TEST(Semantics, AnExpandedResultIsAViewOfItsBase) {
+  const Captured c = capture_named({{"x", torch::randn({3})}}, [](const Tensors& t) {
+    return Tensors{(t[0] * 2).expand({4, 3})};
+  });
+  ASSERT_EQ(c.results[0].kind, Kind::kViewOfGraph);
+  EXPECT_EQ(c.results[0].strides, (std::vector<int64_t>{0, 1}));
+}
+
+TEST(Semantics, ACopyIsAResultOfItsOwn) {
+  const Captured c = capture_named({{"x", torch::randn({3})}}, [](const Tensors& t) {
+    auto y = torch::empty({3});
+    y.copy_(t[0]);
+    return Tensors{y};
+  });
+  EXPECT_EQ(c.results[0].kind, Kind::kGraph);
+  EXPECT_EQ(operators_of(c), std::vector<std::string>{"aten::clone"});
+}
+
+TEST(Semantics, AViewInAndOutLeavesNoNode) {
+  const Captured c = capture_named({{"w", leaf({4, 4})}}, [](const Tensors& t) {
+    return Tensors{t[0].t().t().view({16}).view({4, 4}).detach().alias() * 2};
+  });
+  EXPECT_EQ(operators_of(c), std::vector<std::string>{"aten::mul.Scalar"});
+}
+
+TEST(Semantics, UnusedWorkIsNotInTheGraph) {
+  const Captured c = capture_named({{"x", torch::randn({3})}}, [](const Tensors& t) {
+    t[0].exp().sum();
+    return Tensors{t[0] + 1};
+  });
+  EXPECT_EQ(operators_of(c), std::vector<std::string>{"aten::add.Scalar"});
+}
+
+TEST(Semantics, EvaluationOfBatchNormReadsItsStatistics) {
+  torch::nn::BatchNorm2d bn(3);
+  bn->eval();
+  const Named inputs{{"x", torch::randn({2, 3, 4, 4})},
+                     {"w", bn->weight.detach()},
+                     {"b", bn->bias.detach()},
+                     {"mean", torch::randn({3})},
+                     {"var", torch::rand({3}) + 1}};
+  const TracedCallable program = [](const Tensors& t) {
+    return Tensors{at::batch_norm(t[0], t[1], t[2], t[3], t[4], false, 0.1, 1e-5, false)};
+  };
+  expect_same_as_eager(inputs, program);
+  EXPECT_TRUE(capture_named(inputs, program).mutations.empty());
+}
+
+TEST(Semantics, GradientsThatAreExpandedComeDense) {
+  const Captured c =
+      capture_named({{"w", leaf({4, 3})}}, [](const Tensors& t) { return Tensors{t[0].sum()}; });
+  const auto& gradient = c.joint.graph.outputs()[1];
+  ASSERT_TRUE(gradient.has_value());
+  EXPECT_TRUE(is_contiguous(gradient->type()));
+}
+
+TEST(Semantics, WithoutGradModeNothingIsDifferentiable) {
+  const at::NoGradGuard no_grad;
+  const Captured c =
+      capture_named({{"x", torch::randn({2, 3})}, {"w", leaf({3, 4})}}, [](const Tensors& t) {
+        return Tensors{t[0].mm(t[1]), t[1].t()};
+      });
+  EXPECT_EQ(c.joint.tangents, 0);
+  EXPECT_EQ(c.joint.graph.outputs().size(), 1u);
+  EXPECT_EQ(c.results[1].kind, Kind::kViewOfInput);
+}
+
+TEST(Semantics, AutocastCastsAsEager) {
+  const Named inputs{{"x", torch::randn({4, 8})}, {"w", leaf({8, 8})}};
+  const TracedCallable program = [](const Tensors& t) {
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    auto y = at::linear(at::linear(t[0], t[1]), t[1]);
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+    return Tensors{y};
+  };
+  const Captured c = capture_named(inputs, program);
+  ASSERT_EQ(c.joint.results, 1);
+  EXPECT_EQ(c.joint.graph.outputs()[0]->type().dtype, DType::kBFloat16);
+}
+
+TEST(Semantics, OriginsNameTheProgramsOperators) {
+  const Captured c = capture_named({{"x", torch::randn({4, 8})}},
+                                   [](const Tensors& t) { return Tensors{at::gelu(t[0])}; });
+  for (const auto& node : c.joint.graph.nodes()) EXPECT_EQ(node->origin, "aten::gelu");
+}
+
+TEST(Semantics, AGraphsNodesHaveTheTypesThatRunningThemGives) {
+  const Captured c = capture_named(
+      {{"x", torch::randn({5, 3, 8, 8})}, {"w", leaf({8, 3, 3, 3})}}, [](const Tensors& t) {
+        auto h = at::max_pool2d(torch::relu(at::conv2d(t[0], t[1], {}, 1, 1)), 2);
+        return Tensors{h.flatten(1).softmax(1).cumsum(0).square().mean()};
+      });
+  // Every value as an output, so that running shows it.
+  Graph all = std::move(const_cast<Graph&>(c.joint.graph));
+  std::vector<std::optional<Value>> outputs;
+  for (const auto& node : all.nodes())
+    for (size_t i = 0; i < node->outputs.size(); ++i)
+      if (node->outputs[i]) outputs.push_back(node->output(static_cast<int>(i)));
+  all.set_outputs(outputs);
+  Tensors inputs{torch::randn({5, 3, 8, 8}), torch::randn({8, 3, 3, 3}), torch::ones({})};
+  const Tensors values = interpret(all, inputs);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(type_of(values[i]), outputs[i]->type()) << outputs[i]->node->op;
+}
+
+}  // namespace
+}  // namespace aten_bridge
