@@ -84,15 +84,18 @@ std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::str
   auto variant = std::make_unique<Variant>();
   variant->host = HostGuards::record(call);
   variant->duplicates = Duplicates::find(call.tensors);
+  std::vector<at::Tensor> storage;
   variant->inputs =
-      aten_bridge::InputGuards::record(variant->duplicates.inputs(call.tensors), names);
+      aten_bridge::InputGuards::record(variant->duplicates.inputs(call.tensors, storage), names);
   return variant;
 }
 
 void compile_variant(Variant& variant, const Call& call, const std::vector<std::string>& names,
                      internal::TraceRef trace) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<at::Tensor> inputs = variant.duplicates.inputs(call.tensors);
+  std::vector<at::Tensor> storage;
+  const auto given = variant.duplicates.inputs(call.tensors, storage);
+  const std::vector<at::Tensor> inputs(given.begin(), given.end());
   const size_t arguments = call.leaves.tensors.size();
   Captured captured =
       aten_bridge::capture({inputs, names}, [&](const std::vector<at::Tensor>& fakes) {

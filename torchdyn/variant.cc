@@ -18,7 +18,7 @@ at::Tensor view_of(const at::Tensor& base, const ResultSource& r) {
   return r.detached ? view.detach() : view;
 }
 
-at::Tensor result_from(const ResultSource& r, const std::vector<at::Tensor>& inputs,
+at::Tensor result_from(const ResultSource& r, std::span<const at::Tensor> inputs,
                        const std::vector<at::Tensor>& graph_results) {
   switch (r.kind) {
     case ResultSource::Kind::kUndefined:
@@ -56,11 +56,11 @@ bool Duplicates::hold(const std::vector<at::Tensor>& tensors) const noexcept {
   return true;
 }
 
-std::vector<at::Tensor> Duplicates::inputs(const std::vector<at::Tensor>& tensors) const {
-  std::vector<at::Tensor> inputs;
-  inputs.reserve(tensor_of.size());
-  for (int tensor : tensor_of) inputs.push_back(tensors[tensor]);
-  return inputs;
+std::span<const at::Tensor> Duplicates::inputs(const std::vector<at::Tensor>& tensors,
+                                               std::vector<at::Tensor>& storage) const {
+  if (tensor_of.size() == input_of.size()) return tensors;
+  for (int tensor : tensor_of) storage.push_back(tensors[tensor]);
+  return storage;
 }
 
 HostGuards HostGuards::record(const Call& call) {
@@ -118,19 +118,23 @@ std::vector<std::string> HostGuards::describe() const {
 
 bool Variant::matches(const Call& call) const noexcept {
   if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
-  return inputs->check(duplicates.inputs(call.tensors));
+  std::vector<at::Tensor> storage;
+  return inputs->check(duplicates.inputs(call.tensors, storage));
 }
 
 std::string Variant::why_not(const Call& call) const {
   std::string reason = host.explain_failure(call);
   if (!reason.empty()) return reason;
   if (!duplicates.hold(call.tensors)) return "other arguments are one and the same tensor";
-  return inputs->explain_failure(duplicates.inputs(call.tensors));
+  std::vector<at::Tensor> storage;
+  return inputs->explain_failure(duplicates.inputs(call.tensors, storage));
 }
 
 std::vector<at::Tensor> Variant::run(const Call& call) const {
-  const std::vector<at::Tensor> inputs = duplicates.inputs(call.tensors);
-  std::vector<at::Tensor> graph_results = aten_bridge::run(function, inputs);
+  std::vector<at::Tensor> storage;
+  const std::span<const at::Tensor> inputs = duplicates.inputs(call.tensors, storage);
+  const std::vector<at::Tensor> graph_results =
+      aten_bridge::run(function, {inputs.begin(), inputs.end()});
   if (!mutations.empty()) {
     at::NoGradGuard no_grad;
     for (const auto& m : mutations) inputs[m.input].copy_(graph_results[m.result]);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,9 @@ struct Duplicates {
 
   static Duplicates find(const std::vector<at::Tensor>& tensors);
   bool hold(const std::vector<at::Tensor>& tensors) const noexcept;
-  std::vector<at::Tensor> inputs(const std::vector<at::Tensor>& tensors) const;
+  // The inputs among a call's tensors: the list itself, or, where some are the same, `storage`.
+  std::span<const at::Tensor> inputs(const std::vector<at::Tensor>& tensors,
+                                     std::vector<at::Tensor>& storage) const;
 };
 
 // Everything but tensors: numbers, strings, modules' identities, training flags.

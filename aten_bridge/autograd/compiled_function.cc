@@ -13,8 +13,10 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/saved_variable.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/interpret.h"
 
@@ -52,13 +54,6 @@ at::Tensor made_to_fit(at::Tensor tangent, const TensorType& type) {
   if (!tangent.defined()) return new_tensor_of(type).zero_();
   if (is_of_type(tangent, type)) return tangent;
   return new_tensor_of(type).copy_(tangent);
-}
-
-bool is_random(const Node& node) {
-  const auto dot = node.op.find('.');
-  const auto op = c10::Dispatcher::singleton().findSchema(
-      {node.op.substr(0, dot), dot == std::string::npos ? "" : node.op.substr(dot + 1)});
-  return op && op->hasTag(at::Tag::nondeterministic_seeded);
 }
 
 class CompiledBackward final : public torch::autograd::Node {
@@ -151,7 +146,7 @@ class CompiledBackward final : public torch::autograd::Node {
                 "was not kept: run this function in eager");
     const Joint& joint = *fn_->joint;
     for (const auto& node : joint.graph.nodes())
-      TORCH_CHECK(!is_random(*node),
+      TORCH_CHECK(!draws_random_numbers(find_operator(node->op)),
                   "backward with create_graph=True through a compiled function "
                   "that draws random numbers (",
                   node->op, "), which cannot be drawn again: run this function in eager");
@@ -188,6 +183,16 @@ void make_own(at::Tensor& result) {
   result = result.detach();
 }
 
+// A saved value may be the memory behind a result (a product that is returned through a view). Both
+// then count one version, so that backward notices when the result is changed in place.
+void share_versions(const std::vector<at::Tensor>& outputs, int results) {
+  for (size_t i = results; i < outputs.size(); ++i)
+    for (int j = 0; j < results; ++j)
+      if (outputs[i].defined() && outputs[j].defined() && outputs[i].is_alias_of(outputs[j]))
+        torch::autograd::impl::set_version_counter(
+            outputs[i], torch::autograd::impl::version_counter(outputs[j]));
+}
+
 }  // namespace
 
 std::vector<at::Tensor> run(const std::shared_ptr<const CompiledFunction>& fn,
@@ -209,6 +214,7 @@ std::vector<at::Tensor> run(const std::shared_ptr<const CompiledFunction>& fn,
       make_own(outputs[i]);
       torch::autograd::set_history(outputs[i], node);
     }
+  share_versions(outputs, fn->results);
   node->save(primals, outputs);
   outputs.resize(fn->results);
   return outputs;
