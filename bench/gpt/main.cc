@@ -43,7 +43,8 @@ void train_reference(Trainer& reference, int64_t steps) {
   }
 }
 
-void compare(const Training& training, const Options& options) {
+// False when compiled losses do not track eager's.
+bool compare(const Training& training, const Options& options) {
   const FreshKernelCache cache;
   print_training(std::cout, training,
                  options.text.empty() ? "the header files of LibTorch" : options.text);
@@ -68,30 +69,29 @@ void compare(const Training& training, const Options& options) {
   measured.explanation = torchdyn::explain(compiled_loss);
 
   print_step_times(std::cout, measured);
-  print_losses(std::cout, measured);
+  const bool tracks = print_losses(std::cout, measured);
   print_kernels(std::cout, measured);
   print_sample(std::cout, sample_text(compiled.model(), training.corpus, /*length=*/80));
   std::cout
       << "Look next at: TORCHDYN_DUMP=all TORCHDYN_DUMP_DIR=dump bench/demo --steps 10, which "
          "leaves every stage's text in dump/.\n\n";
   print_result(std::cout, measured);
+  return tracks;
 }
 
-void run(const Options& options) {
+bool run(const Options& options) {
   if (options.help) {
     std::cout << help_text();
-    return;
+    return true;
   }
   if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
   const Corpus corpus(read_text(options.text.empty() ? TORCHDYN_DEFAULT_TEXT_DIR : options.text));
   corpus.check_long_enough(GptConfig{}.context);
   const Training training{
       corpus, {.vocabulary = corpus.vocabulary(), .dropout = options.dropout}, options.seed};
-  if (options.first_steps_of.empty()) {
-    compare(training, options);
-  } else {
-    std::cout << nlohmann::json(first_steps(training, options)) << std::endl;
-  }
+  if (options.first_steps_of.empty()) return compare(training, options);
+  std::cout << nlohmann::json(first_steps(training, options)) << std::endl;
+  return true;
 }
 
 }  // namespace
@@ -99,8 +99,7 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   try {
-    gpt::run(gpt::parse_options({argv + 1, argv + argc}));
-    return 0;
+    return gpt::run(gpt::parse_options({argv + 1, argv + argc})) ? 0 : 1;
   } catch (const gpt::UsageError& error) {
     std::cerr << "torchdyn_demo: " << error.what() << "\n";
     return 2;

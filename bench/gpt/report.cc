@@ -108,7 +108,7 @@ void print_step_times(std::ostream& out, const Measurements& m) {
       m.eager_ms, m.compiled_ms, m.eager_ms / m.compiled_ms);
 }
 
-void print_losses(std::ostream& out, const Measurements& m) {
+bool print_losses(std::ostream& out, const Measurements& m) {
   out << "\nLoss of the same batches, and the largest distance in a step:\n"
       << absl::StrFormat("  %-10s %10s %10s %20s %20s\n", "steps", "eager", "compiled",
                          "compiled - eager", "eager - float64");
@@ -126,6 +126,7 @@ void print_losses(std::ostream& out, const Measurements& m) {
     out << absl::StrFormat(
         "  later within %g times float32's own distance from float64: %s (%.2f)\n", kRoundingFactor,
         met(worst <= kRoundingFactor), worst);
+  return start <= kFirstStepsTolerance && worst <= kRoundingFactor;
 }
 
 void print_kernels(std::ostream& out, const Measurements& m) {

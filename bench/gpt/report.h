@@ -38,7 +38,8 @@ class Progress {
 void print_training(std::ostream& out, const Training& training, const std::string& text);
 void print_first_steps(std::ostream& out, const Measurements& measured);
 void print_step_times(std::ostream& out, const Measurements& measured);
-void print_losses(std::ostream& out, const Measurements& measured);
+// Whether compiled losses are as near to eager's as they must be.
+bool print_losses(std::ostream& out, const Measurements& measured);
 void print_kernels(std::ostream& out, const Measurements& measured);
 void print_sample(std::ostream& out, const std::string& text);
 void print_result(std::ostream& out, const Measurements& measured);
