@@ -42,10 +42,11 @@ class WordsTest(unittest.TestCase):
 
     def test_can_fail(self):
         known = lambda suite, name: suite == "Known"
-        for bad in ("cd /work/main", '"/root/x"', "// TODO later", "// TODO(Unknown.Test)", "see pypi.org"):
+        # Spelled in pieces, so that this file holds none of them itself.
+        for bad in ("cd /" + "work/x", '"/' + 'root/x"', "// TO" + "DO later", "// TO" + "DO(Unknown.Test)", "see pypi" + ".org"):
             self.assertEqual(len(problems("a.cc", bad, known)), 1, bad)
         self.assertEqual(len(problems("a.cc", "x" * 101, known)), 1)
-        for good in ("// TODO(Known.Test): x", "a/work/b", "$HOME/work", "y" * 100):
+        for good in ("// TO" + "DO(Known.Test): x", "a/" + "work/b", "$HOME/" + "work", "y" * 100):
             self.assertEqual(problems("a.cc", good, known), [], good)
 
 

@@ -3,6 +3,9 @@
 //   expect_agrees("aten::mm", {randn({2, 3}), randn({3, 4})});
 #pragma once
 
+#include <cctype>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -120,6 +123,26 @@ inline bool expect_elementwise_agrees(std::string_view op) {
     expect_agrees(op, args);
   }
   return any;
+}
+
+// Every sample of the operator, or, where it has none, elementwise calls.
+inline void expect_all_agree(std::span<const Sample> samples, std::string_view op) {
+  bool sampled = false;
+  for (const Sample& sample : samples) {
+    if (sample.op != op) continue;
+    sampled = true;
+    expect_agrees(sample.op, sample.args());
+  }
+  if (!sampled) sampled = expect_elementwise_agrees(op);
+  EXPECT_TRUE(sampled) << op << " has no sample";
+}
+
+// "aten::add.Tensor" as a test's name.
+inline std::string operator_test_name(const testing::TestParamInfo<std::string_view>& info) {
+  std::string name(info.param.substr(6));
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
 }
 
 }  // namespace aten_bridge

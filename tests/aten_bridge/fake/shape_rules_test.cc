@@ -257,16 +257,7 @@ constexpr std::string_view kOnlyOnCuda[] = {
 
 class EveryShapeRule : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(EveryShapeRule, GivesTheCpuKernelsGeometry) {
-  bool sampled = false;
-  for (const Sample& sample : kSamples) {
-    if (sample.op != GetParam()) continue;
-    sampled = true;
-    expect_agrees(sample.op, sample.args());
-  }
-  if (!sampled) sampled = expect_elementwise_agrees(GetParam());
-  EXPECT_TRUE(sampled) << GetParam() << " has no sample";
-}
+TEST_P(EveryShapeRule, GivesTheCpuKernelsGeometry) { expect_all_agree(kSamples, GetParam()); }
 
 std::vector<std::string_view> rules_of_the_cpu() {
   std::vector<std::string_view> ops;
@@ -278,15 +269,8 @@ std::vector<std::string_view> rules_of_the_cpu() {
   return ops;
 }
 
-std::string test_name(const testing::TestParamInfo<std::string_view>& info) {
-  std::string name(info.param.substr(6));
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(ShapeRules, EveryShapeRule, testing::ValuesIn(rules_of_the_cpu()),
-                         test_name);
+                         operator_test_name);
 
 // Fakes on CUDA, without a driver: pins what the kernels gave on an H200.
 std::string geometry_on_cuda(std::string_view op, const std::vector<c10::IValue>& args) {
