@@ -25,10 +25,6 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
   return {scaled.to(input.scalar_type()), mask};
 }
 
-Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
-  return opmath(grad).mul(mask).mul(scale).to(grad.scalar_type());
-}
-
 // A draw is kept for the backward: one byte an element instead of the dtype's four.
 Tensor bernoulli(const Tensor& self, double p, const std::optional<at::Generator>& /*default*/) {
   const SymInts sizes(self.sym_sizes().begin(), self.sym_sizes().end());
@@ -52,7 +48,6 @@ bool draws_bernoulli(const Stack& stack) {
 
 constexpr Decomposition kRows[] = {
     {"aten::native_dropout", boxed<native_dropout>, draws_bernoulli},
-    {"aten::native_dropout_backward", boxed<native_dropout_backward>},
     {"aten::bernoulli.p", boxed<bernoulli>, draws_alike},
 };
 

@@ -9,7 +9,6 @@ namespace aten_bridge::decompose {
 
 std::span<const Decomposition> activation_rows();
 std::span<const Decomposition> dropout_rows();
-std::span<const Decomposition> factory_rows();
 std::span<const Decomposition> loss_rows();
 std::span<const Decomposition> matmul_rows();
 std::span<const Decomposition> norm_rows();

@@ -10,16 +10,6 @@ namespace {
 
 using Dims = std::optional<std::vector<int64_t>>;
 
-Tensor mean_dim(const Tensor& self, const Dims& dims, bool keepdim,
-                std::optional<ScalarType> dtype) {
-  const auto type = dtype.value_or(self.scalar_type());
-  return mean_over(self.to(opmath_type(type)), named_dims(self, dims), keepdim).to(type);
-}
-
-Tensor mean(const Tensor& self, std::optional<ScalarType> dtype) {
-  return mean_dim(self, std::nullopt, false, dtype);
-}
-
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, const Dims& dims,
                                     const std::optional<Scalar>& correction, bool keepdim) {
   const Tensor x = opmath(self);
@@ -100,8 +90,6 @@ bool has_elements(const Stack& stack) {
 }
 
 constexpr Decomposition kRows[] = {
-    {"aten::mean", boxed<mean>},
-    {"aten::mean.dim", boxed<mean_dim>},
     {"aten::var.correction", boxed<deviation<false>>, is_real_1_of_4},
     {"aten::std.correction", boxed<deviation<true>>, is_real_1_of_4},
     {"aten::var_mean.correction", boxed<deviation_and_mean<false>>, is_real_1_of_4},

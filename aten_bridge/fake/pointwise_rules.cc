@@ -1,7 +1,7 @@
 // Elementwise operators without a C++ Meta kernel.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <ATen/native/TypeProperties.h>
+#include <ATen/ops/result_type_native.h>
 
 #include "aten_bridge/fake/rule_parts.h"
 #include "aten_bridge/fake/rules.h"
@@ -20,6 +20,11 @@ Types unary_to_bool(Arguments a) { return {elementwise({tensor(a, 0)}, at::kBool
 Types binary(Arguments a) {
   const at::Tensor &x = tensor(a, 0), &y = tensor(a, 1);
   return {elementwise({x, y}, at::native::result_type(x, y))};
+}
+
+Types binary_with_number(Arguments a) {
+  const at::Tensor& self = tensor(a, 0);
+  return {elementwise({self}, at::native::result_type(self, a[1].toScalar()))};
 }
 
 Types binary_to_bool(Arguments a) { return {elementwise({tensor(a, 0), tensor(a, 1)}, at::kBool)}; }
@@ -63,6 +68,8 @@ constexpr ShapeRule kRules[] = {
     {"aten::logical_or", binary_to_bool},
     {"aten::logical_xor", binary_to_bool},
     {"aten::rsub.Tensor", binary},
+    {"aten::floor_divide", binary},
+    {"aten::floor_divide.Scalar", binary_with_number},
     {"aten::hardtanh_backward", binary},
     {"aten::hardswish_backward", binary},
     {"aten::where.self", where},

@@ -279,78 +279,11 @@ Samples products(Tensor self, Tensor a, Tensor b) {
           {self, a, b, Scalar(0), Scalar(1)}};
 }
 
-// dtype, layout, device, pin_memory
-Samples factories(Stack before, Stack after = {}) {
-  Samples result;
-  for (const at::IValue& dtype : {kAbsent, at::IValue(static_cast<int64_t>(at::kLong))}) {
-    Stack args = before;
-    args.insert(args.end(), {dtype, kAbsent, at::IValue(at::Device(at::kCPU)), kAbsent});
-    args.insert(args.end(), after.begin(), after.end());
-    result.push_back(args);
-  }
-  return result;
-}
-
-Samples like(Draw& d, Stack rest) {
-  Samples result;
-  for (const Tensor& x : plain(d)) {
-    Stack before{x};
-    before.insert(before.end(), rest.begin(), rest.end());
-    result = std::move(result) + factories(before, {kAbsent});
-  }
-  return result;
-}
-
-Samples ternary(Draw& d, at::IValue last) {
-  Samples result;
-  for (const auto& [x, y] : pairs(d)) {
-    Stack args{x, y, d.uniform(x.sizes().vec(), 0.5, 2)};
-    if (!last.isNone()) args.push_back(last);
-    result.push_back(args);
-  }
-  return result;
-}
-
-Samples masked(Draw& d, at::IValue value) {
-  return {{d.normal({4, 5}), d.bools({4, 5}), value}, {d.normal({4, 5}), d.bools({5}), value}};
-}
-
-Samples elu_backward(Draw& d) {
-  Samples result;
-  for (const Stack& s : binary(d, {}))
-    result.push_back({s[0], Scalar(1.5), Scalar(2), Scalar(0.5), false, s[1]});
-  result.push_back(
-      {d.normal({6, 7}), Scalar(1), Scalar(1), Scalar(1), true, d.uniform({6, 7}, -0.9, 3)});
-  return result;
-}
-
 // clang-format off
 const std::map<std::string_view, SamplesOf> kSamples = {
     // activation
-    {"aten::gelu", [](Draw& d) { return unary(d, {"none"}) + unary(d, {"tanh"}); }},
-    {"aten::gelu_backward", [](Draw& d) { return binary(d, {"none"}) + binary(d, {"tanh"}); }},
-    {"aten::silu", [](Draw& d) { return unary(d, {}); }},
-    {"aten::silu_backward", [](Draw& d) { return binary(d, {}); }},
-    {"aten::sigmoid_backward", [](Draw& d) { return binary(d, {}); }},
-    {"aten::tanh_backward", [](Draw& d) { return binary(d, {}); }},
-    {"aten::threshold", [](Draw& d) { return unary(d, {Scalar(0.5), Scalar(20)}); }},
-    {"aten::threshold_backward", [](Draw& d) { return binary(d, {Scalar(0)}) + binary(d, {Scalar(0.5)}); }},
-    {"aten::hardtanh", [](Draw& d) { return unary(d, {Scalar(-1), Scalar(1)}) + unary(d, {Scalar(0), Scalar(6)}); }},
-    {"aten::hardtanh_backward", [](Draw& d) { return binary(d, {Scalar(-1), Scalar(1)}); }},
-    {"aten::elu", [](Draw& d) { return unary(d, {Scalar(1), Scalar(1), Scalar(1)}) + unary(d, {Scalar(1.5), Scalar(2), Scalar(0.5)}); }},
-    {"aten::elu_backward", elu_backward},
-    {"aten::leaky_relu", [](Draw& d) { return unary(d, {Scalar(0.01)}); }},
-    {"aten::leaky_relu_backward", [](Draw& d) { return binary(d, {Scalar(0.01), false}); }},
     {"aten::_prelu_kernel", [](Draw& d) { return Samples{{d.normal({4, 3, 5}), d.normal({1, 3, 1})}}; }},
     {"aten::_prelu_kernel_backward", [](Draw& d) { return Samples{{d.normal({4, 3, 5}), d.normal({4, 3, 5}), d.normal({1, 3, 1})}}; }},
-    {"aten::softplus", [](Draw& d) { return unary(d, {Scalar(1), Scalar(20)}) + unary(d, {Scalar(2), Scalar(3)}); }},
-    {"aten::softplus_backward", [](Draw& d) { return binary(d, {Scalar(1), Scalar(20)}) + binary(d, {Scalar(2), Scalar(3)}); }},
-    {"aten::mish", [](Draw& d) { return unary(d, {}); }},
-    {"aten::mish_backward", [](Draw& d) { return binary(d, {}); }},
-    {"aten::hardsigmoid", [](Draw& d) { return unary(d, {}); }},
-    {"aten::hardsigmoid_backward", [](Draw& d) { return binary(d, {}); }},
-    {"aten::hardswish", [](Draw& d) { return unary(d, {}); }},
-    {"aten::hardswish_backward", [](Draw& d) { return binary(d, {}); }},
     {"aten::log_sigmoid_forward", [](Draw& d) { return Samples{{d.normal({6, 33}, 3)}, {d.of({-100, -20, 0, 20, 100})}}; }},
     {"aten::log_sigmoid_backward", [](Draw& d) {
        const Tensor x = d.normal({6, 33}, 3);
@@ -363,19 +296,7 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::glu_backward", [](Draw& d) { return Samples{{d.normal({4, 3}), d.normal({4, 6}), int64_t{-1}}, {d.normal({2, 6}), d.normal({4, 6}), int64_t{0}}}; }},
     // dropout
     {"aten::native_dropout", [](Draw& d) { return unary(d, {0.25, true}) + unary(d, {0.25, false}) + unary(d, {1.0, true}); }},
-    {"aten::native_dropout_backward", [](Draw& d) { return Samples{{d.normal({4, 5}), d.bools({4, 5}), 1.25}}; }},
     {"aten::bernoulli.p", [](Draw& d) { return unary(d, {0.25, kAbsent}); }},
-    // factory
-    {"aten::zeros", [](Draw&) { return factories({Ints{2, 3}}); }},
-    {"aten::ones", [](Draw&) { return factories({Ints{2, 3}}); }},
-    {"aten::new_zeros", [](Draw& d) { return factories({d.normal({2}), Ints{2, 3}}); }},
-    {"aten::new_ones", [](Draw& d) { return factories({d.normal({2}), Ints{2, 3}}); }},
-    {"aten::new_full", [](Draw& d) { return factories({d.normal({2}), Ints{2, 3}, Scalar(7)}); }},
-    {"aten::zeros_like", [](Draw& d) { return like(d, {}); }},
-    {"aten::ones_like", [](Draw& d) { return like(d, {}); }},
-    {"aten::full_like", [](Draw& d) { return like(d, {Scalar(7)}); }},
-    {"aten::fill.Scalar", [](Draw& d) { return unary(d, {Scalar(7)}); }},
-    {"aten::zero", [](Draw& d) { return unary(d, {}); }},
     // loss
     {"aten::mse_loss", [](Draw& d) { return elementwise_loss(d, {}, false, false); }},
     {"aten::mse_loss_backward", [](Draw& d) { return with_gradient(d, elementwise_loss(d, {}, false, false), 2); }},
@@ -412,31 +333,10 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::native_group_norm", [](Draw& d) { return group_norm(d, false); }},
     {"aten::native_group_norm_backward", [](Draw& d) { return group_norm(d, true); }},
     // pointwise
-    {"aten::addcmul", [](Draw& d) { return ternary(d, Scalar(1)) + ternary(d, Scalar(0.3)); }},
-    {"aten::addcdiv", [](Draw& d) { return ternary(d, Scalar(1)) + ternary(d, Scalar(0.3)); }},
-    {"aten::lerp.Scalar", [](Draw& d) { return binary(d, {Scalar(0.3)}) + binary(d, {Scalar(0.7)}) + binary(d, {Scalar(1)}); }},
-    {"aten::lerp.Tensor", [](Draw& d) { return ternary(d, kAbsent); }},
-    {"aten::rsub.Tensor", [](Draw& d) { return binary(d, {Scalar(1)}) + binary(d, {Scalar(2)}); }},
-    {"aten::rsub.Scalar", [](Draw& d) { return unary(d, {Scalar(1), Scalar(1)}) + unary(d, {Scalar(1.5), Scalar(2)}); }},
-    {"aten::clamp", [](Draw& d) {
-       return unary(d, {Scalar(-0.5), Scalar(1)}) + unary(d, {kAbsent, Scalar(1)}) + unary(d, {Scalar(2), Scalar(1)}) +
-              Samples{{d.integers({4, 5}, -3, 3), Scalar(-0.5), Scalar(1)}, {d.integers({4, 5}, -3, 3), Scalar(-1), kAbsent}}; }},
-    {"aten::clamp.Tensor", [](Draw& d) { return Samples{{d.normal({4, 5}), d.normal({5}), d.normal({4, 5})}, {d.normal({4, 5}), kAbsent, d.normal({4, 1})}}; }},
-    {"aten::clamp_min", [](Draw& d) { return unary(d, {Scalar(0)}); }},
-    {"aten::clamp_min.Tensor", [](Draw& d) { return binary(d, {}); }},
-    {"aten::clamp_max", [](Draw& d) { return unary(d, {Scalar(0)}); }},
-    {"aten::clamp_max.Tensor", [](Draw& d) { return binary(d, {}); }},
-    {"aten::masked_fill.Scalar", [](Draw& d) { return masked(d, Scalar(-1.5)); }},
-    {"aten::masked_fill.Tensor", [](Draw& d) { return masked(d, d.normal({})); }},
     {"aten::where.Scalar", [](Draw& d) { return Samples{{d.bools({4, 5}), Scalar(1.5), Scalar(2)}, {d.bools({4, 5}), Scalar(1), Scalar(2)}, {d.bools({4}), Scalar(true), Scalar(false)}}; }},
     {"aten::where.ScalarSelf", [](Draw& d) { return Samples{{d.bools({4, 5}), Scalar(1.5), d.normal({5})}, {d.bools({4, 5}), Scalar(1.5), d.integers({5}, 0, 9)}}; }},
     {"aten::where.ScalarOther", [](Draw& d) { return Samples{{d.bools({4, 5}), d.normal({5}), Scalar(1.5)}, {d.bools({4, 5}), d.integers({5}, 0, 9), Scalar(1.5)}}; }},
-    {"aten::nan_to_num", [](Draw& d) { return unary(d, {kAbsent, kAbsent, kAbsent}) + unary(d, {1.0, 2.0, 3.0}); }},
-    {"aten::xlogy.Tensor", [](Draw& d) { return binary(d, {}) + Samples{{d.of({0, 0, 0, 1, 2}), d.of({0, std::nan(""), -1, 0, 3})}}; }},
-    {"aten::logaddexp", [](Draw& d) { return binary(d, {}); }},
     // reduce
-    {"aten::mean", [](Draw& d) { return Samples{{d.normal({5, 33}), kAbsent}, {d.integers({5, 3}, 0, 9), static_cast<int64_t>(d.type())}, {d.normal({}), kAbsent}}; }},
-    {"aten::mean.dim", [](Draw& d) { return reduction(d, [](Stack a) -> std::vector<Stack> { return {{a[0], a[1], kAbsent}}; }); }},
     {"aten::var.correction", corrected},
     {"aten::std.correction", corrected},
     {"aten::var_mean.correction", corrected},

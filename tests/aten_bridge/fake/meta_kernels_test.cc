@@ -121,6 +121,14 @@ const Sample kSamples[] = {
      [] {
        return BoxedArgs{f({2, 3}), 0, true};
      }},
+    {"aten::any.dims",
+     [] {
+       return BoxedArgs{permuted(), Ints{0, -1}, true};
+     }},
+    {"aten::all.dims",
+     [] {
+       return BoxedArgs{permuted(), none(), false};
+     }},
     {"aten::cumsum",
      [] {
        return BoxedArgs{permuted(), 1, none()};
@@ -276,6 +284,10 @@ const Sample kSamples[] = {
        return BoxedArgs{f({3, 4}), 1, longs({3, 2}), false};
      }},
     {"aten::index.Tensor",
+     [] {
+       return BoxedArgs{f({3, 4, 5}), indices({longs({2}), longs({2})})};
+     }},
+    {"aten::_unsafe_index.Tensor",
      [] {
        return BoxedArgs{f({3, 4, 5}), indices({longs({2}), longs({2})})};
      }},
@@ -503,14 +515,7 @@ const Sample kSamples[] = {
 class EveryTestedMetaKernel : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(EveryTestedMetaKernel, GivesTheCpuKernelsGeometry) {
-  bool sampled = false;
-  for (const Sample& sample : kSamples) {
-    if (sample.op != GetParam()) continue;
-    sampled = true;
-    expect_agrees(sample.op, sample.args());
-  }
-  if (!sampled) sampled = expect_elementwise_agrees(GetParam());
-  EXPECT_TRUE(sampled) << GetParam() << " has no sample";
+  expect_all_agree(kSamples, GetParam());
 }
 
 std::vector<std::string_view> all_tested() {
@@ -520,15 +525,8 @@ std::vector<std::string_view> all_tested() {
   return ops;
 }
 
-std::string test_name(const testing::TestParamInfo<std::string_view>& info) {
-  std::string name(info.param.substr(6));
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(MetaKernels, EveryTestedMetaKernel, testing::ValuesIn(all_tested()),
-                         test_name);
+                         operator_test_name);
 
 TEST(MetaKernels, AnOperatorStandsOnTheListOnce) {
   std::vector<std::string_view> ops = all_tested();

@@ -1,0 +1,31 @@
+// The tables of capture and of the compiler fit together.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <gtest/gtest.h>
+
+#include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/operator_info.h"
+#include "inductor/lowering/row.h"
+
+namespace torchdyn {
+namespace {
+
+TEST(OperatorTables, AnOperatorIsDecomposedOrLowered) {
+  for (const auto& family : aten_bridge::decomposition_families())
+    for (const auto& row : family) {
+      const inductor::LoweringRow* lowering = inductor::find_lowering(row.op);
+      EXPECT_TRUE(lowering == nullptr || lowering->lower == nullptr) << row.op;
+    }
+}
+
+TEST(OperatorTables, CaptureKnowsTheShapesOfWhatIsLowered) {
+  aten_bridge::OperatorTable table;
+  for (const auto& family : inductor::lowering_families())
+    for (const inductor::LoweringRow& row : family) {
+      if (row.lower == nullptr) continue;
+      const auto& info = table.of(aten_bridge::find_operator(row.op));
+      EXPECT_TRUE(info.rule != nullptr || info.has_meta_kernel || info.is_composite) << row.op;
+    }
+}
+
+}  // namespace
+}  // namespace torchdyn
