@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "inductor/ir/launch_shape.h"
 #include "inductor/ir/loop.h"
 
 namespace inductor {
@@ -18,6 +19,7 @@ struct EmittedKernel {
   std::string text;
   std::vector<int> buffers;    // of the program, in argument order
   std::vector<SymExpr> sizes;  // symbols' values to pass, in order; empty when all is static
+  LaunchShape shape;
 };
 
 EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel);

@@ -153,7 +153,7 @@ class Planner {
   }
 
   Launch launch(const EmittedKernel& kernel) const {
-    Launch launch{kernel.name, {}, kernel.sizes};
+    Launch launch{kernel.name, {}, kernel.sizes, kernel.shape};
     for (int b : kernel.buffers) launch.buffers.push_back(index_[b]);
     return launch;
   }

@@ -15,9 +15,9 @@ namespace {
 using KernelFunction = void (*)(void* const* buffers, const int64_t* sizes,
                                 const TdContext* context);
 
-void call_kernel(const void* self, void* const* buffers, const int64_t* sizes,
-                 const TdContext* context) {
-  reinterpret_cast<KernelFunction>(const_cast<void*>(self))(buffers, sizes, context);
+void call_kernel(const void* self, const LaunchArguments& arguments, const TdContext* context) {
+  reinterpret_cast<KernelFunction>(const_cast<void*>(self))(arguments.buffers, arguments.sizes,
+                                                            context);
 }
 
 int find_libtorch(dl_phdr_info* info, size_t, void* path) {

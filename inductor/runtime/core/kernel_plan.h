@@ -9,7 +9,8 @@
 //     launch softmax_7f3a91c2(arg0, buf0, buf2)
 //     release arg0
 //   }
-// Sizes that a kernel takes follow its buffers after a semicolon.
+// Sizes that a kernel takes follow its buffers after a semicolon. A kernel of a device with blocks
+// of threads says how many: `launch softmax_7f3a91c2(arg0, buf2) on 4096 blocks of 256`.
 //
 // Law
 //  - A buffer has its memory from its Allocate, the extern call that returns it or the start
@@ -28,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "inductor/ir/launch_shape.h"
 #include "inductor/ir/loop.h"
 
 namespace inductor {
@@ -50,6 +52,7 @@ struct Launch {
   std::string kernel;
   std::vector<int> buffers;
   std::vector<SymExpr> sizes;
+  LaunchShape shape;
 };
 struct Allocate {  // kOwned only
   int buffer;

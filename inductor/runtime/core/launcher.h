@@ -18,9 +18,18 @@ struct TdContext {
 };
 }
 
+struct LaunchArguments {
+  void* const* buffers;  // addresses
+  int buffer_count;
+  const int64_t* sizes;
+  int size_count;
+  int64_t blocks;  // 0 blocks: nothing to do
+  int threads;     // of a block; 0 for a CPU kernel
+};
+
 struct Launcher {
   // Runs or enqueues the kernel. No allocation, no lock.
-  using Function = void (*)(const void* self, void* const* buffers, const int64_t* sizes,
+  using Function = void (*)(const void* self, const LaunchArguments& arguments,
                             const TdContext* context);
   Function function = nullptr;
   const void* self = nullptr;           // the code address, or what the backend keeps of the kernel

@@ -33,7 +33,10 @@ struct StepPrinter {
         str_cat("launch ", s.kernel, "(", join(s.buffers, [&](int b) { return name(b); }));
     if (!s.sizes.empty())
       str_append(&text, "; ", join(s.sizes, [](const SymExpr& e) { return e.str(); }));
-    return text + ")";
+    text += ")";
+    if (s.shape.threads > 0)
+      str_append(&text, " on ", s.shape.blocks.str(), " blocks of ", s.shape.threads);
+    return text;
   }
   std::string operator()(const ExternCall& s) const {
     return str_cat("call ", print(s, names_of(plan)));
@@ -134,6 +137,11 @@ class PlanParser {
       while (in_.eat(","));
     }
     in_.expect(")");
+    if (in_.eat_word("on")) {
+      launch.shape.blocks = in_.sym();
+      in_.expect("blocks of ");
+      launch.shape.threads = static_cast<int>(in_.integer());
+    }
     return launch;
   }
 

@@ -8,6 +8,7 @@ namespace {
 
 using aten_bridge::str_cat;
 
+constexpr int kMostThreads = 1024;  // of a block, on any device
 constexpr int kForever = std::numeric_limits<int>::max();
 
 struct Broken {
@@ -62,6 +63,12 @@ class Verifier {
 
   void check(const Launch& launch) {
     for (int b : launch.buffers) use(b);
+    const auto [blocks, threads] = launch.shape;
+    const auto count = blocks.constant();
+    if (threads < 0 || threads > kMostThreads || (count && *count < 0) ||
+        (threads == 0 && blocks != SymExpr(0)))
+      throw Broken{str_cat("step ", step_, ": ", launch.kernel, " on ", blocks.str(), " blocks of ",
+                           threads)};
   }
   void check(const ExternCall& call) {
     for (const auto& [name, argument] : call.args) {

@@ -11,7 +11,13 @@ void run_launch(const Launch& launch, const Launcher& launcher, void* const* add
   for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = addresses[launch.buffers[i]];
   absl::InlinedVector<int64_t, 8> sizes(launch.sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = launch.sizes[i].as_constant();
-  launcher.function(launcher.self, buffers.data(), sizes.data(), &context);
+  const LaunchArguments arguments{buffers.data(),
+                                  static_cast<int>(buffers.size()),
+                                  sizes.data(),
+                                  static_cast<int>(sizes.size()),
+                                  launch.shape.blocks.as_constant(),
+                                  launch.shape.threads};
+  launcher.function(launcher.self, arguments, &context);
 }
 
 }  // namespace

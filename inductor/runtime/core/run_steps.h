@@ -22,7 +22,7 @@ class TensorMemory {
   ~TensorMemory() = default;
 };
 
-// Launch sizes are constants in a plan that is linked.
+// Launch sizes and shapes are constants in a plan that is linked.
 void run_steps(const KernelPlan& plan, std::span<const Launcher> launchers, void** addresses,
                TensorMemory& memory, const TdContext& context);
 

@@ -61,7 +61,7 @@ inline EmittedKernel adder(const std::string& name, int amount) {
 
 inline int add(const Launcher& launcher, int value) {
   void* buffers[] = {&value};
-  launcher.function(launcher.self, buffers, nullptr, nullptr);
+  launcher.function(launcher.self, {buffers, 1, nullptr, 0, 0, 0}, nullptr);
   return value;
 }
 

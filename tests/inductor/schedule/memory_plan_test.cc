@@ -86,9 +86,9 @@ class PlanMemory : public ::testing::Test {
     program_.buffers.push_back({name, type, role});
     return static_cast<int>(program_.buffers.size()) - 1;
   }
-  void kernel(const std::string& name, std::vector<int> buffers) {
+  void kernel(const std::string& name, std::vector<int> buffers, LaunchShape shape = {}) {
     program_.body.emplace_back(Kernel{name, {}, {}});
-    kernels_.push_back({name, "", std::move(buffers), {}});
+    kernels_.push_back({name, "", std::move(buffers), {}, shape});
   }
   TensorRef all(int b) {
     return {b, program_.buffers[b].type.sizes, program_.buffers[b].type.strides, 0};
@@ -101,6 +101,14 @@ class PlanMemory : public ::testing::Test {
   LoopProgram program_;
   std::vector<EmittedKernel> kernels_;
 };
+
+TEST_F(PlanMemory, KeepsTheShapeOfALaunch) {
+  program_.inputs = {buffer("arg0", 16, BufferRole::kInput)};
+  const int out = buffer("out", 16, BufferRole::kOutput);
+  program_.outputs = {all(out)};
+  kernel("k0", {0, out}, {2, 128});
+  EXPECT_THAT(plan(), ::testing::HasSubstr("launch k0(arg0, out) on 2 blocks of 128\n"));
+}
 
 TEST_F(PlanMemory, ReusesTheArenaAndReleasesAtTheLastUse) {
   program_.name = "chain";

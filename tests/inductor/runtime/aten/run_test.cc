@@ -16,15 +16,15 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // out = 2 * in, over sizes[0] floats, in parallel pieces.
-void twice(const void*, void* const* buffers, const int64_t* sizes, const TdContext* context) {
+void twice(const void*, const LaunchArguments& arguments, const TdContext* context) {
   context->parallel_for(
-      sizes[0], 2,
+      arguments.sizes[0], 2,
       [](void* argument, int64_t begin, int64_t end) {
         void* const* b = static_cast<void* const*>(argument);
         for (int64_t i = begin; i < end; ++i)
           static_cast<float*>(b[1])[i] = 2 * static_cast<const float*>(b[0])[i];
       },
-      const_cast<void**>(buffers));
+      const_cast<void**>(arguments.buffers));
 }
 
 // A graph of that kernel and extern calls.

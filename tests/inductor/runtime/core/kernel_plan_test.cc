@@ -19,6 +19,8 @@ constexpr char kPlan[] = R"(plan 1 forward(arg0, arg1) -> buf2, none, buf3[4, 8]
   allocate buf2
   launch softmax_7f3a91c2(arg0, buf0, buf1, buf2)
   launch scale_11aa(buf2; s0, 2*s0 + 1)
+  launch row_22bb(buf2) on 4096 blocks of 256
+  launch tail_33cc(buf2; s0) on 2*s0 + 1 blocks of 32
   call buf3 = aten::mm(self=buf2, mat2=arg1)
   release arg0
   release arg1
@@ -81,6 +83,19 @@ TEST(KernelPlanVerify, FindsABufferOutsideTheArena) {
 
 TEST(KernelPlanVerify, FindsAnOutputInTheArena) {
   EXPECT_FALSE(verified("-> buf2, none", "-> buf0, none").ok());
+}
+
+TEST(KernelPlanVerify, FindsABlockOfTooManyThreads) {
+  EXPECT_THAT(std::string(verified("blocks of 256", "blocks of 2048").message()),
+              HasSubstr("row_22bb on 4096 blocks of 2048"));
+}
+
+TEST(KernelPlanVerify, FindsBlocksWithoutThreads) {
+  EXPECT_FALSE(verified("blocks of 256", "blocks of 0").ok());
+}
+
+TEST(KernelPlanVerify, FindsANegativeNumberOfBlocks) {
+  EXPECT_FALSE(verified("on 4096", "on -1").ok());
 }
 
 }  // namespace

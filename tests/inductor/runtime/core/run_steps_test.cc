@@ -24,8 +24,9 @@ class RecordingMemory final : public TensorMemory {
   std::string log;
 };
 
-void add_size(const void* self, void* const* buffers, const int64_t* sizes, const TdContext*) {
-  *static_cast<int*>(buffers[1]) = *static_cast<int*>(buffers[0]) + static_cast<int>(sizes[0]);
+void add_size(const void* self, const LaunchArguments& a, const TdContext*) {
+  *static_cast<int*>(a.buffers[1]) =
+      *static_cast<int*>(a.buffers[0]) + static_cast<int>(a.sizes[0]);
   ++*static_cast<int*>(const_cast<void*>(self));
 }
 
@@ -45,6 +46,26 @@ TEST(RunSteps, GivesEachKernelItsBuffersAndSizesInOrder) {
   EXPECT_EQ(memory.memory[1], 13);
   EXPECT_EQ(launches, 2);
   EXPECT_EQ(memory.log, "allocate 2;allocate 1;release 2;");
+}
+
+void record_arguments(const void* self, const LaunchArguments& arguments, const TdContext*) {
+  *static_cast<LaunchArguments*>(const_cast<void*>(self)) = arguments;
+}
+
+TEST(RunSteps, TellsAKernelItsShape) {
+  auto plan = parse_plan(
+      "plan 1 f(arg0) ->  {\n  arg0: i32[] input\n  arena 0\n"
+      "  launch k(arg0; 5, 6) on 4096 blocks of 256\n}\n");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  LaunchArguments seen{};
+  const Launcher launchers[] = {{record_arguments, &seen, nullptr}};
+  RecordingMemory memory;
+  void* addresses[1] = {};
+  run_steps(*plan, launchers, addresses, memory, TdContext{});
+  EXPECT_EQ(seen.buffer_count, 1);
+  EXPECT_EQ(seen.size_count, 2);
+  EXPECT_EQ(seen.blocks, 4096);
+  EXPECT_EQ(seen.threads, 256);
 }
 
 TEST(RunSteps, CountsExternCalls) {
