@@ -22,6 +22,19 @@ constexpr TypeName kCppTypes[] = {
     {DType::kBool, "bool"},
 };
 
+// NVRTC has no -fwrapv and takes signed overflow for impossible. (What is narrower is computed as
+// int, where it cannot overflow.)
+constexpr Spelling kCudaSpellings[] = {
+    {ScalarOp::add, DType::kInt32, "td_add($0, $1)"},
+    {ScalarOp::add, DType::kInt64, "td_add($0, $1)"},
+    {ScalarOp::sub, DType::kInt32, "td_sub($0, $1)"},
+    {ScalarOp::sub, DType::kInt64, "td_sub($0, $1)"},
+    {ScalarOp::mul, DType::kInt32, "td_mul($0, $1)"},
+    {ScalarOp::mul, DType::kInt64, "td_mul($0, $1)"},
+    {ScalarOp::neg, DType::kInt32, "td_neg($0)"},
+    {ScalarOp::neg, DType::kInt64, "td_neg($0)"},
+};
+
 // C++ computes on these as int; each value is brought back to its own type.
 bool is_promoted(DType dtype) {
   return aten_bridge::is_integral(dtype) && aten_bridge::size_in_bytes(dtype) < 4;
@@ -107,6 +120,11 @@ std::string Dialect::cast(DType to, int width, std::string_view value) const {
 
 const Dialect& cpp_dialect() {
   static constexpr Dialect dialect(kCppTypes, {});
+  return dialect;
+}
+
+const Dialect& cuda_dialect() {
+  static constexpr Dialect dialect(kCppTypes, kCudaSpellings);
   return dialect;
 }
 

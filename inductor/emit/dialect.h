@@ -46,7 +46,8 @@ class Dialect {
   std::span<const Spelling> differences_;
 };
 
-// C++ over the preamble of this folder.
+// C++ and CUDA C++ over the preambles of this folder.
 const Dialect& cpp_dialect();
+const Dialect& cuda_dialect();
 
 }  // namespace inductor

@@ -9,7 +9,6 @@
 #include "inductor/emit/cpp_kernel.h"
 #include "inductor/emit/emit.h"
 #include "inductor/emit/hoist.h"
-#include "inductor/emit/preamble/embedded.h"
 #include "inductor/ir/visit.h"
 
 namespace inductor {
@@ -226,10 +225,6 @@ Values::Named CppKernel::hoist(const Loop& l) {
     named[e.node()] = values.name(e);
   }
   return named;
-}
-
-std::string cpp_preamble() {
-  return str_cat(td_cpu_h(), "\n", td_cpu_convert_h(), "\n", td_cpu_math_h());
 }
 
 EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel) {

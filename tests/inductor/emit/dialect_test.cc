@@ -46,5 +46,14 @@ TEST(CppDialect, LetsADialectDifferInARow) {
   EXPECT_EQ(other.apply(ScalarOp::sqrt, DType::kFloat32, 1, args), "td_sqrt(x)");
 }
 
+TEST(CudaDialect, WrapsWhereTheCompilerWouldNot) {
+  const std::string args[] = {"a", "b"};
+  const Dialect& cuda = cuda_dialect();
+  EXPECT_EQ(cuda.apply(ScalarOp::add, DType::kInt64, 1, args), "td_add(a, b)");
+  EXPECT_EQ(cuda.apply(ScalarOp::mul, DType::kInt32, 1, args), "td_mul(a, b)");
+  EXPECT_EQ(cuda.apply(ScalarOp::add, DType::kInt16, 1, args), "int16_t((a + b))");
+  EXPECT_EQ(cuda.apply(ScalarOp::add, DType::kFloat32, 1, args), "(a + b)");
+}
+
 }  // namespace
 }  // namespace inductor

@@ -1,0 +1,18 @@
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/emit/emit.h"
+#include "inductor/emit/preamble/embedded.h"
+
+namespace inductor {
+
+using aten_bridge::str_cat;
+
+std::string cpp_preamble() {
+  return str_cat(td_cpu_h(), "\n", td_cpu_convert_h(), "\n", td_cpu_math_h());
+}
+
+std::string cuda_preamble() {
+  return str_cat(td_cuda_device_cuh(), "\n", td_cuda_cuh(), "\n", td_cuda_convert_cuh(), "\n",
+                 td_cuda_math_cuh(), "\n", td_cuda_groups_cuh());
+}
+
+}  // namespace inductor

@@ -1,0 +1,24 @@
+// Conversions between dtypes.
+//   td_cast<float>(in0[i]);  td_cast<int64_t>(true) == 1
+// Floats become half types by rounding to nearest, ties to even.
+
+template <class To, class From>
+TD To td_cast(From x) {
+  if constexpr (td_same<To, From>) {
+    return x;
+  } else if constexpr (td_same<From, f16>) {
+    return td_cast<To>(td_widen_f16(x.bits));
+  } else if constexpr (td_same<From, bf16>) {
+    return td_cast<To>(__builtin_bit_cast(float, uint32_t(x.bits) << 16));
+  } else if constexpr (td_same<To, f16>) {
+    return {td_narrow_f16(td_cast<float>(x))};
+  } else if constexpr (td_same<To, bf16>) {
+    return {td_narrow_bf16(td_cast<float>(x))};
+  } else if constexpr (td_same<To, uint8_t> && td_is_floating<From>) {
+    return To(int64_t(x));  // so c10::convert does; kernels of a CPU go through int32
+  } else if constexpr (!td_same<To, bool> && sizeof(To) < 4 && td_is_floating<From>) {
+    return To(int32_t(x));
+  } else {
+    return To(x);
+  }
+}

@@ -1,0 +1,62 @@
+// What kernels ask of the device itself. The rest of the preamble stands on these names and on
+// CUDA's math functions alone, so that whoever gives them otherwise can run kernels elsewhere.
+//
+//   const int row = td_block() * 8 + td_thread() / 32;
+//   x += __builtin_bit_cast(float, td_shuffle_xor(__builtin_bit_cast(unsigned, x), 16));
+//
+// sm_80 and newer; 1-D grids of 1-D blocks.
+
+#pragma nv_diag_suppress 177  // a kernel uses few of these functions
+#define TD static __device__ __forceinline__
+
+// Literals are written with GCC's names, which NVRTC does not have.
+#define __builtin_inff() __int_as_float(0x7f800000)
+#define __builtin_inf() __longlong_as_double(0x7ff0000000000000ll)
+#define __builtin_nanf(text) __int_as_float(0x7fc00000)
+#define __builtin_nan(text) __longlong_as_double(0x7ff8000000000000ll)
+
+// ---- Threads ----
+
+TD int td_block() { return int(blockIdx.x); }
+TD int td_thread() { return int(threadIdx.x); }
+TD void td_sync_block() { __syncthreads(); }
+TD void td_sync_warp() { __syncwarp(); }
+
+// The value of the lane whose number differs in the bits of mask; all 32 lanes take part.
+TD unsigned td_shuffle_xor(unsigned x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+TD unsigned long long td_shuffle_xor(unsigned long long x, int mask) {
+  return __shfl_xor_sync(0xffffffffu, x, mask);
+}
+
+// ---- Half types, as bits ----
+
+TD float td_widen_f16(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+// Round to nearest, ties to even.
+TD unsigned short td_narrow_f16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+TD unsigned short td_narrow_bf16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+
+// ---- Greater and lesser ----
+
+// NaN wins; +0 is greater than -0, as in fmaxf, whose operands may be swapped.
+TD float td_max_f32(float a, float b) {
+  float x;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+  return x;
+}
+TD float td_min_f32(float a, float b) {
+  float x;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+  return x;
+}
