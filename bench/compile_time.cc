@@ -71,7 +71,7 @@ void run_passes(std::vector<LoopProgram>& programs) {
 }
 
 void schedule(std::vector<LoopProgram>& programs) {
-  const auto* cpu = inductor::backend_for(aten_bridge::Device::Kind::kCpu);
+  const auto* cpu = inductor::backend_for({}).value();
   for (LoopProgram& program : programs) inductor::schedule(program, cpu->features());
 }
 

@@ -50,9 +50,9 @@ void report_kernel(const Kernel& kernel, const EmittedKernel& emitted, Report& r
 absl::StatusOr<Planned> plan_graph(const Graph& graph, Timing& timing) {
   Planned planned;
   const Device device = device_of(graph);
-  planned.backend = backend_for(device.kind);
-  if (!planned.backend)
-    return absl::UnimplementedError(str_cat("no backend for the device of ", graph.name));
+  auto found = backend_for(device);
+  if (!found.ok()) return found.status();
+  planned.backend = *found;
   const DeviceBackend& backend = *planned.backend;
 
   LoopProgram program = timing.measure("lower", [&] { return lower(graph); });

@@ -1,8 +1,8 @@
 // A device: how kernels are spelled, built and loaded. One folder and one row in table.cc each.
-//   const DeviceBackend* cpu = backend_for(Device::Kind::kCpu);
-//   Source unit = cpu->assemble(kernels);
-//   cpu->build({"k.cc", "k.so", "k.log"});           // k.cc holds unit.text
-//   auto launchers = cpu->load("k.so", unit.kernels);
+//   const DeviceBackend* backend = *backend_for(device);
+//   Source unit = backend->assemble(kernels);
+//   backend->build({"k.cc", "k.so", "k.log"});           // k.cc holds unit.text
+//   auto launchers = backend->load("k.so", unit.kernels);
 //
 // What the devices have in common (cache, translation units, plans, the run loop) is not here.
 #pragma once
@@ -38,8 +38,7 @@ class DeviceBackend {
   virtual ~DeviceBackend() = default;
   virtual Features features() const = 0;
   virtual EmittedKernel emit(const LoopProgram& program, const Kernel& kernel) const = 0;
-  // One translation unit from kernels, preamble included; of no kernels: the preamble.
-  virtual Source assemble(std::span<const EmittedKernel* const> kernels) const = 0;
+  virtual std::string preamble() const = 0;  // stands before the kernels in every translation unit
   // Everything besides the source that could change the binary: compiler, flags, target. Cheap:
   // runs no compiler.
   virtual absl::StatusOr<std::string> identity() const = 0;
@@ -52,9 +51,13 @@ class DeviceBackend {
   // disk.
   virtual absl::StatusOr<std::vector<Launcher>> load(
       const std::string& file, std::span<const std::string> kernels) const = 0;
+
+  // One translation unit: the preamble and the kernels.
+  Source assemble(std::span<const EmittedKernel* const> kernels) const;
 };
 
-// The backend for a device; null when there is none.
-const DeviceBackend* backend_for(Device::Kind kind);
+// The backend for a device; equal devices share one. It lives as long as the process. Where there
+// is none, or the device cannot serve, the status says why.
+absl::StatusOr<const DeviceBackend*> backend_for(const Device& device);
 
 }  // namespace inductor

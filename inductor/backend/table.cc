@@ -6,7 +6,7 @@ namespace {
 
 struct Row {
   Device::Kind kind;
-  const DeviceBackend& (*backend)();
+  absl::StatusOr<const DeviceBackend*> (*backend)(int index);
 };
 
 constexpr Row kBackends[] = {
@@ -15,10 +15,10 @@ constexpr Row kBackends[] = {
 
 }  // namespace
 
-const DeviceBackend* backend_for(Device::Kind kind) {
+absl::StatusOr<const DeviceBackend*> backend_for(const Device& device) {
   for (const Row& row : kBackends)
-    if (row.kind == kind) return &row.backend();
-  return nullptr;
+    if (row.kind == device.kind) return row.backend(device.index);
+  return absl::UnimplementedError("no backend for this kind of device");
 }
 
 }  // namespace inductor

@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<Launcher>> KernelCache::get(
   if (kernels.empty()) return std::vector<Launcher>{};
   auto identity = backend.identity();
   if (!identity.ok()) return identity.status();
-  const std::string common = digest({kAbiVersion, *identity, backend.assemble({}).text});
+  const std::string common = digest({kAbiVersion, *identity, backend.preamble()});
 
   std::vector<Wanted> wanted;  // each kernel once
   absl::flat_hash_map<std::string, size_t> place;

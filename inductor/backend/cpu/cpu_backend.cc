@@ -1,13 +1,7 @@
 #include "inductor/backend/cpu/cpu_backend.h"
 
-#include <cstring>
-#include <mutex>
-
-#include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
-#include "aten_bridge/base/str_cat.h"
 #include "inductor/backend/cpu/host_compiler.h"
 #include "inductor/backend/cpu/shared_object.h"
 
@@ -27,14 +21,7 @@ class CpuBackend final : public DeviceBackend {
     return emit_cpp(program, kernel);
   }
 
-  Source assemble(std::span<const EmittedKernel* const> kernels) const override {
-    Source source{cpp_preamble(), {}};
-    for (const EmittedKernel* kernel : kernels) {
-      aten_bridge::str_append(&source.text, "\n", kernel->text);
-      source.kernels.push_back(kernel->name);
-    }
-    return source;
-  }
+  std::string preamble() const override { return cpp_preamble(); }
 
   absl::StatusOr<std::string> identity() const override {
     auto compiler = host_compiler();
@@ -59,9 +46,9 @@ class CpuBackend final : public DeviceBackend {
 
 }  // namespace
 
-const DeviceBackend& cpu_backend() {
+absl::StatusOr<const DeviceBackend*> cpu_backend(int) {
   static const CpuBackend backend;
-  return backend;
+  return &backend;
 }
 
 }  // namespace inductor

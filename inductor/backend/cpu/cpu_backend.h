@@ -5,6 +5,6 @@
 
 namespace inductor {
 
-const DeviceBackend& cpu_backend();
+absl::StatusOr<const DeviceBackend*> cpu_backend(int index);
 
 }  // namespace inductor

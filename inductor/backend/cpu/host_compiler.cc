@@ -1,7 +1,6 @@
 #include "inductor/backend/cpu/host_compiler.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -9,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 #include "inductor/backend/cpu/process.h"
+#include "inductor/backend/file_stamp.h"
 
 namespace inductor {
 namespace {
@@ -59,20 +58,6 @@ std::optional<std::string> find_on_path(const std::string& program) {
   return std::nullopt;
 }
 
-// Where a program is, its size and time, and its first bytes (an executable's build id is among
-// them).
-std::string stamp(const std::string& path) {
-  std::error_code ignored;
-  const std::string real = std::filesystem::canonical(path, ignored).string();
-  struct stat info {};
-  stat(path.c_str(), &info);
-  std::string start(4096, '\0');
-  std::ifstream(path, std::ios::binary)
-      .read(start.data(), static_cast<std::streamsize>(start.size()));
-  return absl::StrCat(path, " ", real, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
-                      info.st_mtim.tv_nsec, " ", absl::BytesToHexString(start));
-}
-
 // What -march=native looks at: the first processor's model and features.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -101,7 +86,8 @@ absl::StatusOr<HostCompiler> discover(const std::string& wish) {
   }
   for (std::string& word : compiler.command) {
     absl::StrAppend(&compiler.identity, word, "\n");
-    if (auto path = find_on_path(word)) absl::StrAppend(&compiler.identity, stamp(*path), "\n");
+    if (auto path = find_on_path(word))
+      absl::StrAppend(&compiler.identity, file_stamp(*path), "\n");
   }
   compiler.command[0] = *find_on_path(compiler.command[0]);
   absl::StrAppend(&compiler.identity, absl::StrJoin(kFlags, " "), "\n", processor());

@@ -1,13 +1,13 @@
 #include "inductor/backend/cpu/shared_object.h"
 
-#include <cstring>
 #include <memory>
 #include <mutex>
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include "absl/strings/str_cat.h"
+
+#include "inductor/backend/loaded_library.h"
 
 namespace inductor {
 namespace {
@@ -20,13 +20,6 @@ void call_kernel(const void* self, const LaunchArguments& arguments, const TdCon
                                                             context);
 }
 
-int find_libtorch(dl_phdr_info* info, size_t, void* path) {
-  const char* slash = std::strrchr(info->dlpi_name, '/');
-  if (!slash || std::strncmp(slash + 1, "libtorch_cpu.so", 15) != 0) return 0;
-  *static_cast<std::string*>(path) = info->dlpi_name;
-  return 1;
-}
-
 // Kernels call Sleef's functions, which libtorch_cpu exports. A process that loaded it for itself
 // alone (Python does) gets its symbols made global, once. Without LibTorch a kernel that needs them
 // fails to load, and says so.
@@ -34,8 +27,8 @@ void make_sleef_visible() {
   static std::once_flag once;
   std::call_once(once, [] {
     if (dlsym(RTLD_DEFAULT, "Sleef_expf8_u10")) return;
-    std::string path;
-    dl_iterate_phdr(find_libtorch, &path);
+    const std::string path =
+        loaded_library([](std::string_view name) { return name.starts_with("libtorch_cpu.so"); });
     if (!path.empty()) dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
   });
 }

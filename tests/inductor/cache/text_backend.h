@@ -23,14 +23,7 @@ class TextBackend : public DeviceBackend {
  public:
   Features features() const override { return {}; }
   EmittedKernel emit(const LoopProgram&, const Kernel&) const override { return {}; }
-  Source assemble(std::span<const EmittedKernel* const> kernels) const override {
-    Source source{"using TdContext = void;\n", {}};
-    for (const EmittedKernel* kernel : kernels) {
-      source.text += kernel->text;
-      source.kernels.push_back(kernel->name);
-    }
-    return source;
-  }
+  std::string preamble() const override { return "using TdContext = void;\n"; }
   absl::StatusOr<std::string> identity() const override { return identity_; }
   std::string_view source_suffix() const override { return ".cc"; }
   std::string_view binary_suffix() const override { return ".so"; }
