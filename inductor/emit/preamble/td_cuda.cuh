@@ -76,6 +76,7 @@ inline constexpr int td_access = td_least<N, 16 / int(sizeof(T))>;
 template <int N, class T>
 TD td_vec<T, N> td_load(const T* p) {
   constexpr int kStep = td_access<T, N>;
+  p = td_aligned<kStep * sizeof(T)>(p);
   td_vec<T, N> v;
 #pragma unroll
   for (int first = 0; first < N; first += kStep) {
@@ -89,6 +90,7 @@ TD td_vec<T, N> td_load(const T* p) {
 template <class T, int N>
 TD void td_store(T* p, td_vec<T, N> v) {
   constexpr int kStep = td_access<T, N>;
+  p = td_aligned<kStep * sizeof(T)>(p);
 #pragma unroll
   for (int first = 0; first < N; first += kStep) {
     td_vec<T, kStep> part;
@@ -108,19 +110,15 @@ TD T td_select(bool c, T a, T b) {
 // NaN wins. Of two zeros +0 is the greater, whichever comes first.
 template <class T>
 TD T td_max(T a, T b) {
-  if constexpr (td_same<T, float>)
-    return td_max_f32(a, b);
-  else if constexpr (td_same<T, double>)
-    return a != a ? a : b != b ? b : fmax(a, b);
+  if constexpr (td_is_floating<T>)
+    return td_max_nan(a, b);
   else
     return a > b ? a : b;
 }
 template <class T>
 TD T td_min(T a, T b) {
-  if constexpr (td_same<T, float>)
-    return td_min_f32(a, b);
-  else if constexpr (td_same<T, double>)
-    return a != a ? a : b != b ? b : fmin(a, b);
+  if constexpr (td_is_floating<T>)
+    return td_min_nan(a, b);
   else
     return a < b ? a : b;
 }

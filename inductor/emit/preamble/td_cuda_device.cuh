@@ -49,14 +49,25 @@ TD unsigned short td_narrow_bf16(float x) {
 
 // ---- Greater and lesser ----
 
-// NaN wins; +0 is greater than -0, as in fmaxf, whose operands may be swapped.
-TD float td_max_f32(float a, float b) {
+// NaN wins; +0 is greater than -0, so that a and b may be swapped.
+TD float td_max_nan(float a, float b) {
   float x;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
   return x;
 }
-TD float td_min_f32(float a, float b) {
+TD float td_min_nan(float a, float b) {
   float x;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
   return x;
+}
+TD double td_max_nan(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
+TD double td_min_nan(double a, double b) { return a != a ? a : b != b ? b : fmin(a, b); }
+
+// ---- Memory ----
+
+// p, which is a multiple of BYTES. (Told so by __builtin_assume_aligned, NVRTC forgets that p is
+// __restrict__ and gives up loads through the read-only cache.)
+template <int BYTES, class T>
+TD T* td_aligned(T* p) {
+  return p;
 }

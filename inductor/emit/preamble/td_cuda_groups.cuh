@@ -45,7 +45,7 @@ TD void td_sync() {
 // The block's scratch memory: the same for all that ask for as much.
 template <int BYTES>
 TD void* td_scratch() {
-  __shared__ alignas(16) unsigned char bytes[BYTES];
+  alignas(16) __shared__ unsigned char bytes[BYTES];
   return bytes;
 }
 

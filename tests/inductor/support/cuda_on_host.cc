@@ -1,0 +1,49 @@
+#include "tests/inductor/support/cuda_on_host.h"
+
+#include <algorithm>
+#include <set>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/emit/preamble/embedded.h"
+#include "tests/inductor/support/shared_object.h"
+
+namespace inductor::testing {
+
+using aten_bridge::str_append;
+using aten_bridge::str_cat;
+
+CudaOnHost::CudaOnHost(const std::vector<EmittedKernel>& kernels) {
+  std::string text =
+      str_cat("#include \"tests/inductor/support/td_cuda_on_host.h\"\n", td_cuda_cuh(),
+              td_cuda_convert_cuh(), td_cuda_math_cuh(), td_cuda_groups_cuh());
+  std::set<std::string> names;
+  for (const EmittedKernel& kernel : kernels) {
+    if (!names.insert(kernel.name).second) continue;
+    str_append(&text, "\n", kernel.text, "\nextern \"C\" const char* run_", kernel.name,
+               "(void* const* arguments, int count, int64_t blocks, int threads, bool backward) {\n"
+               "  return td_host::launch<",
+               kernel.name, ">(arguments, count, blocks, threads, backward);\n}\n");
+  }
+  library_ = compile_shared_object(
+      text, "-O1 -fno-strict-aliasing -U_FORTIFY_SOURCE -I" TORCHDYN_SOURCE_DIR);
+}
+
+void CudaOnHost::run(const EmittedKernel& kernel, std::span<void* const> buffers,
+                     std::span<const int64_t> sizes, ThreadOrder order) const {
+  std::vector<const void*> arguments;
+  for (const auto& buffer : buffers) arguments.push_back(&buffer);
+  for (const int64_t& size : sizes) arguments.push_back(&size);
+  const int64_t blocks = kernel.shape.blocks.evaluate([&](aten_bridge::Symbol s) {
+    const auto at = std::find(kernel.sizes.begin(), kernel.sizes.end(), SymExpr::symbol(s));
+    TD_CHECK(at != kernel.sizes.end(), "the number of blocks depends on a size that is not passed");
+    return sizes[static_cast<size_t>(at - kernel.sizes.begin())];
+  });
+  using Run = const char* (*)(const void* const*, int, int64_t, int, bool);
+  const char* error = reinterpret_cast<Run>(function(library_, "run_" + kernel.name))(
+      arguments.data(), static_cast<int>(arguments.size()), blocks, kernel.shape.threads,
+      order == ThreadOrder::kBackward);
+  TD_CHECK(!error, error ? error : "", "\n", aten_bridge::to_absl(kernel.text));
+}
+
+}  // namespace inductor::testing
