@@ -5,17 +5,15 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 
 #include "inductor/backend/cpu/host_compiler.h"
 #include "inductor/backend/cpu/shared_object.h"
 #include "inductor/backend/device_backend.h"
+#include "tests/inductor/support/scratch_directory.h"
 
 namespace inductor {
 
@@ -57,32 +55,5 @@ inline int add(const Launcher& launcher, int value) {
   launcher.function(launcher.self, {buffers, 1, nullptr, 0, 0, 0}, nullptr);
   return value;
 }
-
-// A new empty directory; removed with its contents.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    path_ = (std::filesystem::temp_directory_path() / "torchdyn-test-XXXXXX").string();
-    if (!mkdtemp(path_.data())) std::abort();
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  // Names of the files that end so.
-  std::vector<std::string> files(std::string_view suffix) const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      const std::string name = entry.path().filename().string();
-      if (name.size() >= suffix.size() && name.substr(name.size() - suffix.size()) == suffix)
-        found.push_back(entry.path().string());
-    }
-    return found;
-  }
-
- private:
-  std::string path_;
-};
 
 }  // namespace inductor

@@ -6,25 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/inductor/cache/text_backend.h"
+#include "tests/inductor/support/variable.h"
 
 namespace inductor {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Sets a variable and puts back what was there.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { old_.empty() ? unsetenv(name_) : setenv(name_, old_.c_str(), 1); }
-
- private:
-  const char* name_;
-  std::string old_;
-};
 
 std::string make_program(const ScratchDirectory& folder, const std::string& name,
                          const std::string& script) {

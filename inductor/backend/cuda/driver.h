@@ -1,0 +1,42 @@
+// NVIDIA's driver, found when it is first needed: a machine without one loads this library and runs
+// the CPU.
+//   auto driver = cuda_driver();               // a status where there is no driver or no device
+//   auto capability = (*driver)->compute_capability(0);                    // 90
+//   int error = (*driver)->cuLaunchKernel(...);  if (error) ... (*driver)->error_text(error)
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace inductor {
+
+// The functions by the names and types that cuda.h gives them, handles being void* and enumerations
+// int; only those that exist since CUDA 12.0.
+struct CudaDriver {
+  int (*cuInit)(unsigned flags);
+  int (*cuGetErrorName)(int error, const char** name);
+  int (*cuGetErrorString)(int error, const char** text);
+  int (*cuDeviceGet)(int* device, int ordinal);
+  int (*cuDeviceGetAttribute)(int* value, int attribute, int device);
+  int (*cuLibraryLoadData)(void** library, const void* code, int* jit_options, void** jit_values,
+                           unsigned jit_count, int* options, void** values, unsigned count);
+  int (*cuLibraryGetKernel)(void** kernel, void* library, const char* name);
+  int (*cuLibraryUnload)(void* library);
+  int (*cuLaunchKernel)(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        void* stream, void** parameters, void** extra);
+
+  // "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"
+  std::string error_text(int error) const;
+  // 90 for a device of compute capability 9.0; needs no context.
+  absl::StatusOr<int> compute_capability(int device_index) const;
+};
+
+// Loaded and started once a process; never unloaded.
+absl::StatusOr<const CudaDriver*> cuda_driver();
+// The same from a file; what cuda_driver() does with "libcuda.so.1".
+absl::StatusOr<CudaDriver> load_cuda_driver(const std::string& file);
+
+}  // namespace inductor
