@@ -23,6 +23,7 @@ struct EmittedKernel {
 };
 
 EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel);
+EmittedKernel emit_cuda(const LoopProgram& program, const Kernel& kernel);
 // What stands before the kernels in every translation unit.
 std::string cpp_preamble();
 std::string cuda_preamble();
