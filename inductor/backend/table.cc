@@ -1,4 +1,5 @@
 #include "inductor/backend/cpu/cpu_backend.h"
+#include "inductor/backend/cuda/cuda_backend.h"
 #include "inductor/backend/device_backend.h"
 
 namespace inductor {
@@ -11,6 +12,7 @@ struct Row {
 
 constexpr Row kBackends[] = {
     {Device::Kind::kCpu, cpu_backend},
+    {Device::Kind::kCuda, cuda_backend},
 };
 
 }  // namespace

@@ -1,0 +1,84 @@
+#include "inductor/backend/cuda/cuda_backend.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+#include "inductor/backend/cuda/cubin.h"
+#include "inductor/backend/cuda/driver.h"
+#include "inductor/backend/cuda/nvrtc.h"
+
+namespace inductor {
+namespace {
+
+constexpr int kOldest = 80;  // the first with bf16 arithmetic
+
+class CudaBackend final : public DeviceBackend {
+ public:
+  explicit CudaBackend(int capability) : capability_(capability) {}
+
+  Features features() const override { return {}; }
+  EmittedKernel emit(const LoopProgram& program, const Kernel& kernel) const override {
+    return emit_cuda(program, kernel);
+  }
+  std::string preamble() const override { return cuda_preamble(); }
+
+  absl::StatusOr<std::string> identity() const override {
+    auto nvrtc = find_nvrtc();
+    if (!nvrtc.ok()) return nvrtc.status();
+    return absl::StrCat("sm_", capability_, "\n", nvrtc_identity(*nvrtc));
+  }
+
+  std::string_view source_suffix() const override { return ".cu"; }
+  std::string_view binary_suffix() const override { return ".cubin"; }
+
+  absl::Status build(const BuildFiles& files) const override {
+    auto nvrtc = find_nvrtc();
+    if (!nvrtc.ok()) return nvrtc.status();
+    return compile_cubin(*nvrtc, capability_, files);
+  }
+
+  absl::StatusOr<std::vector<Launcher>> load(const std::string& file,
+                                             std::span<const std::string> kernels) const override {
+    auto driver = cuda_driver();
+    if (!driver.ok()) return driver.status();
+    return load_cubin(**driver, file, kernels);
+  }
+
+ private:
+  const int capability_;
+};
+
+absl::StatusOr<int> capability_of(int index) {
+  if (const char* arch = std::getenv("TORCHDYN_CUDA_ARCH"); arch && *arch) {
+    absl::string_view digits = arch;
+    int capability = 0;
+    if (absl::ConsumePrefix(&digits, "sm_") && absl::SimpleAtoi(digits, &capability))
+      return capability;
+    return absl::InvalidArgumentError(
+        absl::StrCat("TORCHDYN_CUDA_ARCH is ", arch, "; it is written like sm_90"));
+  }
+  auto driver = cuda_driver();
+  if (!driver.ok()) return driver.status();
+  return (*driver)->compute_capability(index);
+}
+
+}  // namespace
+
+absl::StatusOr<const DeviceBackend*> cuda_backend(int index) {
+  auto capability = capability_of(index);
+  if (!capability.ok()) return capability.status();
+  if (*capability < kOldest)
+    return absl::FailedPreconditionError(absl::StrCat("cuda:", index, " is sm_", *capability,
+                                                      "; kernels need sm_", kOldest, " or newer"));
+  static std::mutex mutex;
+  static std::map<int, CudaBackend> backends;
+  std::lock_guard lock(mutex);
+  return &backends.try_emplace(*capability, *capability).first->second;
+}
+
+}  // namespace inductor

@@ -1,0 +1,12 @@
+// NVIDIA's GPUs: CUDA C++ text, built by NVRTC into a cubin, loaded by the driver.
+#pragma once
+
+#include "inductor/backend/device_backend.h"
+
+namespace inductor {
+
+// Devices of one compute capability share a backend. TORCHDYN_CUDA_ARCH=sm_90 stands for a device
+// where there is none: then all but load() works.
+absl::StatusOr<const DeviceBackend*> cuda_backend(int index);
+
+}  // namespace inductor
