@@ -44,7 +44,8 @@ class DeviceBackend {
   virtual absl::StatusOr<std::string> identity() const = 0;
   virtual std::string_view source_suffix() const = 0;  // ".cc", ".cu"
   virtual std::string_view binary_suffix() const = 0;  // ".so", ".cubin"
-  // The status says what went wrong, not where: the caller knows the log's final name.
+  // InvalidArgument: the compiler rejected the source. The status says what went wrong, not where:
+  // the caller knows the log's final name.
   virtual absl::Status build(const BuildFiles& files) const = 0;
   // Loads a built file, trailing bytes that are not its own ignored; one launcher a kernel, in the
   // order of `kernels`. The file stays loaded as long as they live, and may be removed from the

@@ -5,9 +5,8 @@
 // Law
 //  - A kernel's key is a digest of its text, the preamble and the backend's identity: equal kernels
 //    of a forward, its backward, other graphs and earlier processes are built once.
-//  - What is missing is built at once: few translation units, in parallel.
+//  - What is missing is built at once: few translation units, in parallel (build.h).
 //  - Any number of threads and processes; a kernel that another thread is building is waited for.
-//  - Where the directory cannot be written, kernels are built in a private one; that is said once.
 //  - Code stays loaded as long as a launcher of it lives.
 #pragma once
 
@@ -30,15 +29,24 @@ struct CacheCounts {
   int loaded_already = 0, from_disk = 0, built = 0, units = 0;
 };
 
+struct Rejection {
+  const EmittedKernel* kernel = nullptr;
+  absl::Status status;
+  std::string log;  // the compiler's words
+};
+
 class KernelCache {
  public:
   explicit KernelCache(CacheDirectory directory) : directory_(std::move(directory)) {}
   // Over default_cache_path(), as it is now.
   static std::shared_ptr<KernelCache> of_process();
 
+  // A kernel that the compiler rejects while it builds others has an empty launcher and is listed
+  // in `rejected`; where that is null, it is the status.
   absl::StatusOr<std::vector<Launcher>> get(const DeviceBackend& backend,
                                             std::span<const EmittedKernel* const> kernels,
-                                            CacheCounts* counts = nullptr);
+                                            CacheCounts* counts = nullptr,
+                                            std::vector<Rejection>* rejected = nullptr);
 
  private:
   struct Wanted;

@@ -118,11 +118,11 @@ absl::Status compile_shared_object(const HostCompiler& compiler, const BuildFile
   argv.insert(argv.end(), {"-x", "c++", files.source, "-x", "none", "-o", files.binary, "-lgcc"});
   auto code = run_process(argv, files.log, timeout);
   if (!code.ok()) return code.status();
-  if (*code != 0 || access(files.binary.c_str(), R_OK) != 0)
-    return absl::UnavailableError(absl::StrCat("the host compiler ",
-                                               absl::StrJoin(compiler.command, " "),
-                                               " failed with exit code ", *code));
-  return absl::OkStatus();
+  if (*code == 0 && access(files.binary.c_str(), R_OK) == 0) return absl::OkStatus();
+  const std::string message = absl::StrCat(
+      "the host compiler ", absl::StrJoin(compiler.command, " "), " failed with exit code ", *code);
+  const bool rejected = *code > 0 && *code < 128;  // not ended by a signal
+  return rejected ? absl::InvalidArgumentError(message) : absl::UnavailableError(message);
 }
 
 }  // namespace inductor

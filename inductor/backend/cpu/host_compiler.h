@@ -25,6 +25,7 @@ struct HostCompiler {
 // when there is none.
 absl::StatusOr<HostCompiler> host_compiler();
 
+// InvalidArgument when the compiler ended by itself with an error.
 absl::Status compile_shared_object(const HostCompiler& compiler, const BuildFiles& files,
                                    std::chrono::milliseconds timeout = std::chrono::minutes(5));
 

@@ -143,6 +143,54 @@ TEST_F(KernelCacheTest, AFailedBuildNamesTheLogThatSaysWhy) {
   EXPECT_THAT(scratch_.files(".so"), SizeIs(0));
 }
 
+TEST_F(KernelCacheTest, ARejectedKernelDoesNotTakeOthersWithIt) {
+  std::vector<EmittedKernel> kernels;
+  for (int i = 0; i < 9; ++i) kernels.push_back(adder(absl::StrCat("k", i), i));
+  kernels[4].text = "this is not C++";
+  kernels.push_back(kernels[4]);
+  std::vector<const EmittedKernel*> wanted;
+  for (const EmittedKernel& kernel : kernels) wanted.push_back(&kernel);
+  CacheCounts counts;
+  std::vector<Rejection> rejected;
+  auto launchers = open()->get(backend_, wanted, &counts, &rejected);
+  ASSERT_TRUE(launchers.ok()) << launchers.status();
+  for (int i = 0; i < 9; ++i) {
+    if (i == 4)
+      EXPECT_EQ((*launchers)[4].function, nullptr);
+    else
+      EXPECT_EQ(add((*launchers)[static_cast<size_t>(i)], 10), 10 + i);
+  }
+  EXPECT_EQ((*launchers)[9].function, nullptr);
+  EXPECT_EQ(counts.built, 8);
+  ASSERT_THAT(rejected, SizeIs(1));
+  EXPECT_EQ(rejected[0].kernel, &kernels[4]);
+  std::ifstream log(rejected[0].log);
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(log), {}), HasSubstr("this is not C++"));
+}
+
+TEST_F(KernelCacheTest, ACompilerThatRejectsEverythingBlamesNoKernel) {
+  setenv("TORCHDYN_CXX", "/bin/false", 1);
+  const EmittedKernel one = adder("k1", 1), two = adder("k2", 2);
+  const EmittedKernel* kernels[] = {&one, &two};
+  std::vector<Rejection> rejected;
+  auto launchers = open()->get(backend_, kernels, nullptr, &rejected);
+  unsetenv("TORCHDYN_CXX");
+  EXPECT_TRUE(absl::IsUnavailable(launchers.status())) << launchers.status();
+  EXPECT_THAT(rejected, SizeIs(0));
+  EXPECT_EQ(backend_.builds, 2);  // the unit and the preamble
+}
+
+TEST_F(KernelCacheTest, AMissingCompilerRejectsNothing) {
+  setenv("TORCHDYN_CXX", "/nonexistent/c++", 1);
+  const EmittedKernel kernel = adder("k1", 1);
+  const EmittedKernel* kernels[] = {&kernel};
+  std::vector<Rejection> rejected;
+  auto launchers = open()->get(backend_, kernels, nullptr, &rejected);
+  unsetenv("TORCHDYN_CXX");
+  EXPECT_TRUE(absl::IsNotFound(launchers.status())) << launchers.status();
+  EXPECT_THAT(rejected, SizeIs(0));
+}
+
 TEST_F(KernelCacheTest, ABuildMayBeTriedAgainAfterAFailure) {
   auto cache = open();
   setenv("TORCHDYN_CXX", "/nonexistent/c++", 1);

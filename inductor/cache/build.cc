@@ -1,0 +1,181 @@
+#include "inductor/cache/build.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+#include "aten_bridge/base/digest.h"
+#include "aten_bridge/base/once.h"
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/cache/units.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::digest;
+using aten_bridge::str_cat;
+
+constexpr int kMostUnits = 4;
+
+// A directory of this process alone; its files go with it (loaded code stays).
+struct PrivateDirectory {
+  std::string path;
+  ~PrivateDirectory() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+absl::StatusOr<std::string> make_private_directory() {
+  std::error_code error;
+  std::string path = std::filesystem::temp_directory_path(error).string();
+  if (error) path = "/tmp";
+  path += "/torchdyn-XXXXXX";
+  if (!mkdtemp(path.data())) return absl::UnavailableError(absl::StrCat("cannot make ", path));
+  return path;
+}
+
+// In parallel, the last on this thread.
+template <class Run>
+void for_each_in_parallel(size_t count, const Run& run) {
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i + 1 < count; ++i) threads.emplace_back(run, i);
+  if (count > 0) run(count - 1);
+}
+
+bool is_rejection(const absl::Status& status) { return absl::IsInvalidArgument(status); }
+
+using Members = std::vector<size_t>;  // kernels of one unit, by index
+
+class Build {
+ public:
+  Build(const DeviceBackend& backend, std::span<const KernelToBuild> kernels,
+        const CacheDirectory& directory)
+      : backend_(backend), kernels_(kernels), directory_(directory) {
+    results_.resize(kernels.size(), {absl::InternalError("not built"), ""});
+  }
+
+  BuiltKernels run() {
+    std::vector<Members> units = split();
+    std::vector<absl::Status> statuses(units.size());
+    for_each_in_parallel(units.size(), [&](size_t u) { statuses[u] = build(units[u]); });
+    std::vector<Members> rejected;
+    for (size_t u = 0; u < units.size(); ++u)
+      if (is_rejection(statuses[u])) rejected.push_back(std::move(units[u]));
+    if (!rejected.empty()) {
+      if (builds_the_preamble())
+        for_each_in_parallel(rejected.size(), [&](size_t u) { isolate(rejected[u]); });
+      else
+        blame_the_compiler();
+    }
+    return {std::move(results_), units_};
+  }
+
+ private:
+  std::vector<Members> split() const {
+    std::vector<int64_t> sizes;
+    for (const KernelToBuild& k : kernels_)
+      sizes.push_back(static_cast<int64_t>(k.kernel->text.size()));
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return split_units(sizes, std::min(cores, kMostUnits));
+  }
+
+  // Builds one unit and sets its members' results.
+  absl::Status build(const Members& members) {
+    std::string log;
+    auto launchers = build_anywhere(members, log);
+    if (launchers.ok()) ++units_;
+    for (size_t i = 0; i < members.size(); ++i) {
+      BuiltKernel& result = results_[members[i]];
+      if (launchers.ok())
+        result.launcher = (*launchers)[i];
+      else
+        result = {launchers.status(), log};
+    }
+    return launchers.status();
+  }
+
+  // Of a unit that was rejected.
+  void isolate(const Members& members) {
+    if (members.size() == 1) return;
+    const auto middle = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
+    for (const Members& half : {Members(members.begin(), middle), Members(middle, members.end())})
+      if (is_rejection(build(half))) isolate(half);
+  }
+
+  bool builds_the_preamble() const {
+    auto path = make_private_directory();
+    if (!path.ok()) return false;
+    const PrivateDirectory keeper{*path};
+    auto files = CacheDirectory(*path, default_cache_limit())
+                     .stage("preamble", backend_.source_suffix(), backend_.preamble(),
+                            backend_.binary_suffix());
+    return files.ok() && backend_.build(*files).ok();
+  }
+
+  void blame_the_compiler() {
+    for (BuiltKernel& result : results_)
+      if (is_rejection(result.launcher.status()))
+        result.launcher = absl::UnavailableError(result.launcher.status().message());
+  }
+
+  absl::StatusOr<std::vector<Launcher>> build_in(const CacheDirectory& directory,
+                                                 const Members& members, std::string& log) const {
+    std::vector<const EmittedKernel*> kernels;
+    std::vector<std::string> keys;
+    std::string unit;
+    for (size_t i : members) {
+      kernels.push_back(kernels_[i].kernel);
+      keys.push_back(kernels_[i].key);
+      unit = digest({unit, kernels_[i].key});
+    }
+    const Source source = backend_.assemble(kernels);
+    auto files =
+        directory.stage(unit, backend_.source_suffix(), source.text, backend_.binary_suffix());
+    if (!files.ok()) return files.status();
+    if (absl::Status built = backend_.build(*files); !built.ok()) {
+      log = directory.keep_log(*files, unit);
+      return absl::Status(built.code(), absl::StrCat(built.message(), "; its words are in ", log));
+    }
+    auto name = directory.publish(*files, unit, keys);
+    if (!name.ok()) return name.status();
+    return backend_.load(directory.file(*name), source.kernels);
+  }
+
+  // The same where the directory may refuse: then in a private one.
+  absl::StatusOr<std::vector<Launcher>> build_anywhere(const Members& members,
+                                                       std::string& log) const try {
+    auto launchers = build_in(directory_, members, log);
+    if (launchers.ok() || directory_.writable()) return launchers;
+    aten_bridge::say_once(directory_.path(),
+                          str_cat("kernels are not kept: the cache directory ", directory_.path(),
+                                  " cannot be written; set TORCHDYN_CACHE_DIR to one that can"));
+    auto path = make_private_directory();
+    if (!path.ok()) return path.status();
+    PrivateDirectory keeper{*path};
+    launchers = build_in(CacheDirectory(*path, default_cache_limit()), members, log);
+    if (!launchers.ok()) keeper.path.clear();  // the log is worth keeping
+    return launchers;
+  } catch (const std::exception& error) {  // a thread must not end by one
+    return absl::InternalError(error.what());
+  }
+
+  const DeviceBackend& backend_;
+  const std::span<const KernelToBuild> kernels_;
+  const CacheDirectory& directory_;
+  std::vector<BuiltKernel> results_;
+  std::atomic<int> units_{0};
+};
+
+}  // namespace
+
+BuiltKernels build_kernels(const DeviceBackend& backend, std::span<const KernelToBuild> kernels,
+                           const CacheDirectory& directory) {
+  return Build(backend, kernels, directory).run();
+}
+
+}  // namespace inductor
