@@ -28,7 +28,11 @@ CompiledCuda compile_cuda(const std::string& text, int capability) {
   const BuildFiles files{folder.path() + "/k.cu", folder.path() + "/k.cubin",
                          folder.path() + "/k.log"};
   std::ofstream(files.source) << text;
-  absl::Status status = compile_cubin(nvrtc_of_libtorch(), capability, files);
+  // On another machine than the one that built this, LibTorch's libraries are where the loader
+  // looks.
+  std::string nvrtc = nvrtc_of_libtorch();
+  if (nvrtc.empty()) nvrtc = find_nvrtc().value_or("");
+  absl::Status status = compile_cubin(nvrtc, capability, files);
   return {status, read_file(files.log), read_file(files.binary)};
 }
 

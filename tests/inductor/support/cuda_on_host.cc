@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include <gtest/gtest.h>
+
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/emit/preamble/embedded.h"
+#include "tests/inductor/support/array_memory.h"
 #include "tests/inductor/support/shared_object.h"
 
 namespace inductor::testing {
@@ -44,6 +47,27 @@ void CudaOnHost::run(const EmittedKernel& kernel, std::span<void* const> buffers
       arguments.data(), static_cast<int>(arguments.size()), blocks, kernel.shape.threads,
       order == ThreadOrder::kBackward);
   TD_CHECK(!error, error ? error : "", "\n", aten_bridge::to_absl(kernel.text));
+}
+
+void HostRunner::run(const EmittedKernel& kernel, std::vector<Bytes>& buffers) const {
+  std::vector<Bytes> results[2];
+  for (ThreadOrder order : {ThreadOrder::kForward, ThreadOrder::kBackward}) {
+    std::vector<GuardedMemory> memory;
+    std::vector<void*> pointers;
+    for (const Bytes& bytes : buffers) {
+      memory.emplace_back(bytes);
+      pointers.push_back(memory.back().data());
+    }
+    cuda_.run(kernel, pointers, {}, order);
+    for (size_t b = 0; b < buffers.size(); ++b) {
+      memory[b].check();
+      results[static_cast<int>(order)].emplace_back(memory[b].data(),
+                                                    memory[b].data() + buffers[b].size());
+    }
+  }
+  EXPECT_TRUE(results[0] == results[1])
+      << "the order of threads changes what " << kernel.name << " computes";
+  buffers = results[0];
 }
 
 }  // namespace inductor::testing

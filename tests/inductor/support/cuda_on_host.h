@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "inductor/emit/emit.h"
+#include "tests/inductor/support/cuda_checks.h"
 
 namespace inductor::testing {
 
@@ -28,6 +29,16 @@ class CudaOnHost {
 
  private:
   std::shared_ptr<void> library_;
+};
+
+// Runs the checks' kernels in both orders and expects the same of both.
+class HostRunner : public CudaRunner {
+ public:
+  explicit HostRunner(const std::vector<EmittedKernel>& kernels) : cuda_(kernels) {}
+  void run(const EmittedKernel& kernel, std::vector<Bytes>& buffers) const override;
+
+ private:
+  CudaOnHost cuda_;
 };
 
 }  // namespace inductor::testing
