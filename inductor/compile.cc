@@ -7,6 +7,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/backend/device_backend.h"
 #include "inductor/cache/kernel_cache.h"
+#include "inductor/ir/text.h"
 #include "inductor/lowering/lowering.h"
 #include "inductor/passes/passes.h"
 #include "inductor/runtime/aten/run.h"
@@ -57,8 +58,10 @@ absl::StatusOr<Planned> plan_graph(const Graph& graph, Timing& timing) {
 
   LoopProgram program = timing.measure("lower", [&] { return lower(graph); });
   timing.measure("passes", [&] { run_passes(program); });
+  dump(DumpStage::kLoops, graph.name, [&] { return print(program); });
   planned.report.not_fused =
       timing.measure("schedule", [&] { return schedule(program, backend.features()); });
+  dump(DumpStage::kSchedule, graph.name, [&] { return print(program); });
   timing.measure("emit", [&] {
     for (const Stmt& stmt : program.body) {
       if (auto* kernel = std::get_if<Kernel>(&stmt)) {

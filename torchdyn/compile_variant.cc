@@ -17,6 +17,7 @@ namespace {
 
 using aten_bridge::Captured;
 using aten_bridge::CompiledFunction;
+using aten_bridge::DumpStage;
 using aten_bridge::Graph;
 using aten_bridge::Node;
 using aten_bridge::Partition;
@@ -71,6 +72,10 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled) {
   };
 }
 
+void show(DumpStage stage, const Graph& graph) {
+  aten_bridge::dump(stage, graph.name, [&] { return print(graph); });
+}
+
 std::vector<aten_bridge::TensorType> tangent_types(const aten_bridge::Joint& joint) {
   std::vector<aten_bridge::TensorType> types;
   for (int i = 0; i < joint.tangents; ++i)
@@ -110,9 +115,12 @@ void compile_variant(Variant& variant, const Call& call, const std::vector<std::
 
   const auto compile_start = std::chrono::steady_clock::now();
   const bool trains = captured.joint.tangents > 0;
+  show(trains ? DumpStage::kJoint : DumpStage::kGraph, captured.joint.graph);
   Partition partition;
   if (trains) {
     partition = split(captured);
+    show(DumpStage::kForward, partition.forward);
+    show(DumpStage::kBackward, partition.backward);
   } else {
     partition.forward = std::move(captured.joint.graph);
   }

@@ -43,7 +43,7 @@ TEST(Dump, AWrongNameIsToldWithTheValidOnesAndTheRestStillWorks) {
   EXPECT_THAT(
       said.messages(),
       ElementsAre("TORCHDYN_DUMP: there is no stage \"grahp\"; the stages are graph, joint, "
-                  "forward, backward, loops, plan, kernel, timing, all, help"));
+                  "forward, backward, loops, schedule, plan, kernel, timing, all, help"));
 }
 
 TEST(Dump, HelpPrintsTheTable) {
