@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <span>
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/visit.h"
@@ -10,8 +12,14 @@ namespace inductor {
 namespace {
 
 using aten_bridge::str_cat;
-using Path =
-    std::vector<const Stmt*>;  // the first statements of the bodies around, outermost first
+// The first statements of the bodies around, outermost first.
+using Path = std::vector<const Stmt*>;
+
+struct Local {
+  Path home;                     // of the innermost body that contains all uses
+  std::vector<Symbol> loops;     // around the first use
+  std::optional<SymExpr> index;  // of all uses; none: they differ
+};
 
 class Collector {
  public:
@@ -23,7 +31,9 @@ class Collector {
     for (const Stmt& stmt : stmts) {
       if (const auto* loop = std::get_if<Loop>(&stmt)) {
         add_sizes(loop->extent);
+        loops_.push_back(loop->var);
         body(loop->body);
+        loops_.pop_back();
       } else {
         leaf(stmt);
       }
@@ -39,7 +49,9 @@ class Collector {
           out_.written.contains(b) ? str_cat("out", outputs++) : str_cat("in", inputs++);
     for (int b : locals_) {
       out_.names[b] = str_cat("tmp", locals++);
-      out_.locals_of[homes_.at(b).back()].push_back(b);
+      const Local& local = local_of_.at(b);
+      out_.locals_of[local.home.back()].push_back(b);
+      if (is_variable(b, local)) out_.variables.insert(b);
     }
   }
 
@@ -47,25 +59,37 @@ class Collector {
   void leaf(const Stmt& stmt) {
     for (Expr root : expressions(stmt)) {
       for_each_node(std::vector<Expr>{root}, [&](Expr e) {
-        if (e.op() == ScalarOp::load) add_buffer(e.buffer());
+        if (e.op() == ScalarOp::load) add_buffer(e.buffer(), e.index());
         if (e.op() == ScalarOp::load || e.op() == ScalarOp::index) add_sizes(e.index());
       });
     }
-    add_buffer(written_buffer(stmt));
+    add_buffer(written_buffer(stmt), written_index(stmt));
     out_.written.insert(written_buffer(stmt));
     add_sizes(written_index(stmt));
   }
 
-  void add_buffer(int b) {
+  void add_buffer(int b, const SymExpr& index) {
     if (program_.buffers[b].role != BufferRole::kLocal) {
       if (seen_.insert(b).second) out_.buffers.push_back(b);
       return;
     }
-    auto [it, is_new] = homes_.try_emplace(b, path_);
+    auto [it, is_new] = local_of_.try_emplace(b, Local{path_, loops_, index});
     if (is_new) locals_.push_back(b);
-    Path& home = it->second;  // shrinks to what all uses have in common
-    const auto differ = std::mismatch(home.begin(), home.end(), path_.begin(), path_.end()).first;
-    home.erase(differ, home.end());
+    Local& local = it->second;  // its home shrinks to what all uses have in common
+    const auto differ =
+        std::mismatch(local.home.begin(), local.home.end(), path_.begin(), path_.end()).first;
+    local.home.erase(differ, local.home.end());
+    if (local.index != index) local.index.reset();
+  }
+
+  bool is_variable(int b, const Local& local) const {
+    if (element_count(program_.buffers[b].type) == SymExpr(1)) return true;
+    if (!local.index) return false;
+    const auto around_home = std::span(local.loops).first(local.home.size() - 1);
+    const std::vector<Symbol> symbols = local.index->symbols();
+    return std::all_of(symbols.begin(), symbols.end(), [&](Symbol s) {
+      return std::find(around_home.begin(), around_home.end(), s) != around_home.end();
+    });
   }
 
   void add_sizes(const SymExpr& e) {
@@ -77,9 +101,10 @@ class Collector {
   const LoopProgram& program_;
   KernelArguments& out_;
   Path path_;
+  std::vector<Symbol> loops_;
   absl::flat_hash_set<int> seen_;
   std::vector<int> locals_;
-  absl::flat_hash_map<int, Path> homes_;
+  absl::flat_hash_map<int, Local> local_of_;
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ struct KernelArguments {
   std::vector<Symbol> sizes;                    // in argument order
   absl::flat_hash_set<int> written;             // of buffers
   absl::flat_hash_map<int, std::string> names;  // of buffers and locals: in0, out0, tmp0
+  // Locals that are one value at a time: of one element, or indexed alike wherever they are used,
+  // by loops around all of that.
+  absl::flat_hash_set<int> variables;
   // The locals to declare at the start of a body: the innermost one that contains all their uses.
   absl::flat_hash_map<const Stmt*, std::vector<int>> locals_of;  // key: the body's first statement
 };

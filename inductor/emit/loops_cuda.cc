@@ -1,10 +1,231 @@
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/emit/cuda_kernel.h"
 #include "inductor/emit/emit.h"
+#include "inductor/ir/visit.h"
 
 namespace inductor {
 
+using aten_bridge::str_cat;
+
+namespace {
+
+const Loop* only_loop(const std::vector<Stmt>& body) {
+  return body.size() == 1 ? std::get_if<Loop>(&body[0]) : nullptr;
+}
+
+bool divides_among_groups(const Loop& l) { return l.parallel && l.kind == LoopKind::kReduction; }
+
+}  // namespace
+
+CudaKernel::CudaKernel(const LoopProgram& program, const Kernel& kernel)
+    : KernelText(program, kernel, cuda_dialect()),
+      index_(index_type(kernel)),
+      maps_(lane_maps(program, kernel)) {}
+
+EmittedKernel CudaKernel::emit() {
+  const std::vector<const Loop*> loops = grid_loops();
+  const bool flat = !loops.empty() && loops.back()->vector;
+  const int threads = kernel_.lanes * kernel_.groups;
+  Writer main;
+  SymExpr blocks = 1;
+  {
+    auto function = main.open(str_cat("extern \"C\" __global__ void __launch_bounds__(", threads,
+                                      ") ", kNameMark, "(", parameters(), ")"));
+    writer_ = &main;
+    if (flat) {
+      blocks = flat_grid(loops);
+    } else {
+      blocks = grid(loops);
+      body(loops.empty() ? kernel_.body : loops.back()->body);
+    }
+  }
+  EmittedKernel out = finish(main.text());
+  out.shape = {blocks, threads};
+  return out;
+}
+
+// A thread takes as many iterations of the innermost loop as fit one access of memory.
+SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
+  const LaneMap& map = map_of(*loops.back());
+  SymExpr count = floor_div(map.extent, map.width);
+  for (size_t k = 0; k + 1 < loops.size(); ++k) count = count * loops[k]->extent;
+  writer_->line(str_cat("const ", index_, " n = ", index_, "(td_block()) * ", kernel_.lanes,
+                        " + td_thread();"));
+  if (mod(count, kernel_.lanes) != SymExpr(0))
+    writer_->line(str_cat("if (n >= ", names_.index(count), ") return;"));
+  std::vector<std::string> names;
+  for (size_t k = 0; k < loops.size(); ++k) names.push_back(var('i', static_cast<int>(k)).str());
+  decode(loops, names, &map);
+  for (size_t k = 0; k + 1 < loops.size(); ++k) enter(*loops[k]);
+  const Values::Named hoisted = hoist(*loops.back());
+  enter(*loops.back());
+  lane_body(*loops.back(), map, hoisted);
+  for (size_t k = loops.size(); k-- > 0;) leave(*loops[k]);
+  return floor_div(count + (kernel_.lanes - 1), kernel_.lanes);
+}
+
+std::string CudaKernel::parameters() const {
+  std::vector<std::string> lines;
+  for (int b : arguments_.buffers)
+    lines.push_back(str_cat(arguments_.written.contains(b) ? "" : "const ", type_of(b),
+                            "* __restrict__ ", names_.buffers.at(b)));
+  for (size_t i = 0; i < arguments_.sizes.size(); ++i) lines.push_back(str_cat("int64_t s", i));
+  std::string text;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    aten_bridge::str_append(&text, "\n    ", lines[i], i + 1 < lines.size() ? "," : "");
+    if (i < arguments_.buffers.size())
+      aten_bridge::str_append(&text, "  // ",
+                              shape_text(program_.buffers[arguments_.buffers[i]].type));
+  }
+  return text + "\n";
+}
+
+std::vector<const Loop*> CudaKernel::grid_loops() const {
+  std::vector<const Loop*> loops;
+  const Loop* l = only_loop(kernel_.body);
+  for (; l && l->parallel && l->kind == LoopKind::kSerial; l = only_loop(l->body))
+    loops.push_back(l);
+  return loops;
+}
+
+SymExpr CudaKernel::grid(const std::vector<const Loop*>& loops) {
+  const Loop* inside = only_loop(loops.empty() ? kernel_.body : loops.back()->body);
+  const bool together = kernel_.groups == 1 || (inside && divides_among_groups(*inside));
+  leader_ = kernel_.groups == 1 ? "td_thread() == 0" : "lane == 0";
+  writer_->line(str_cat("const int lane = td_thread()",
+                        kernel_.groups == 1 ? "" : str_cat(" % ", kernel_.lanes), ";"));
+  if (kernel_.groups > 1)
+    writer_->line(str_cat("const int group = td_thread() / ", kernel_.lanes, ";"));
+  if (loops.empty()) return 1;
+  SymExpr count = 1;
+  for (const Loop* l : loops) count = count * l->extent;
+  const bool flat = loops.size() == 1;
+  const std::string n = flat ? "i0" : "n";
+  writer_->line(str_cat("const ", index_, " ", n, " = ", index_, "(td_block())",
+                        together ? "" : str_cat(" * ", kernel_.groups, " + group"), ";"));
+  if (!together && mod(count, kernel_.groups) != SymExpr(0))
+    writer_->line(str_cat("if (", n, " >= ", names_.index(count), ") return;"));
+  std::vector<std::string> names;
+  for (const Loop* l : loops) names.push_back(enter(*l));
+  if (!flat) decode(loops, names, nullptr);
+  return together ? count : floor_div(count + (kernel_.groups - 1), kernel_.groups);
+}
+
+// The loops' variables from the number n; the last one counts pieces of a lane's width.
+void CudaKernel::decode(const std::vector<const Loop*>& loops,
+                        const std::vector<std::string>& names, const LaneMap* last) {
+  std::string rest = "n";
+  for (size_t k = loops.size(); k-- > 0;) {
+    const bool is_last = k + 1 == loops.size();
+    const int width = is_last && last ? last->width : 1;
+    const std::string extent = str_cat("(", names_.index(floor_div(loops[k]->extent, width)), ")");
+    writer_->line(str_cat("const ", index_, " ", names[k], " = ", width > 1 ? "(" : "", rest,
+                          k > 0 ? str_cat(" % ", extent) : "",
+                          width > 1 ? str_cat(") * ", width) : "", ";"));
+    rest = str_cat("(", rest, " / ", extent, ")");
+  }
+}
+
+void CudaKernel::body(const std::vector<Stmt>& stmts) {
+  declare_locals(stmts);
+  Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
+  std::vector<Expr> all;
+  for (const Stmt& stmt : stmts)
+    if (!std::holds_alternative<Loop>(stmt))
+      for (Expr e : expressions(stmt)) all.push_back(e);
+  values.plan(all);
+  for (const Stmt& stmt : stmts) {
+    const auto* l = std::get_if<Loop>(&stmt);
+    // A loop's body sees to itself; what is computed before a vector loop is part of it.
+    if (!l || l->vector) synchronize_before(stmt);
+    l ? loop(*l) : uniform_leaf(stmt, values);
+  }
+}
+
+void CudaKernel::declare_locals(const std::vector<Stmt>& stmts) {
+  const auto it =
+      stmts.empty() ? arguments_.locals_of.end() : arguments_.locals_of.find(stmts.data());
+  if (it == arguments_.locals_of.end()) return;
+  for (int b : it->second) {
+    const Buffer& buffer = program_.buffers[b];
+    if (names_.variables.contains(b)) {
+      declare_variable(stmts, b);
+      continue;
+    }
+    const auto map = maps_.find(element_count(buffer.type));
+    TD_CHECK(map != maps_.end() && map->second.is_unrolled(), buffer.name,
+             " is local, yet no row that lanes could share");
+    writer_->line(str_cat(type_of(b), " ", names_.buffers.at(b), "[",
+                          *map->second.chunks * map->second.width, "];"));
+  }
+}
+
+void CudaKernel::synchronize_before(const Stmt& stmt) {
+  const std::vector<int> reads = buffers_read(stmt);
+  if (std::none_of(reads.begin(), reads.end(), [&](int b) { return dirty_.contains(b); })) return;
+  writer_->line(str_cat("td_sync<", kernel_.lanes, ">();"));
+  dirty_.clear();
+}
+
+// A statement outside of vector loops: every lane computes, one writes.
+void CudaKernel::uniform_leaf(const Stmt& leaf, Values& values) {
+  const int b = written_buffer(leaf);
+  const auto write = [&](const SymExpr& index, std::span<const Expr> symbols,
+                         const std::string& value) {
+    if (names_.variables.contains(b)) {
+      if (!define(b, value)) values.store(b, index, symbols, value);
+      return;
+    }
+    auto scope = writer_->open(str_cat("if (", leader_, ")"));
+    values.store(b, index, symbols, value);
+    dirty_.insert(b);
+  };
+  std::visit(overloaded{
+                 [&](const Store& s) { write(s.index, {}, values.value(s.value)); },
+                 [&](const Reduce& r) {
+                   const std::string value = values.value(r.value);
+                   const auto it = accumulators_.find(&r);
+                   if (it == accumulators_.end())  // every loop it reduced over is gone
+                     write(r.index, {}, value);
+                   else if (it->second.where == Accumulator::Where::kVariable)
+                     writer_->line(str_cat(it->second.name, " = ",
+                                           combine(r.op, b, 1, it->second.name, value), ";"));
+                   else
+                     reduce_in_memory(r, values, value);
+                 },
+                 [&](const Scatter& s) {
+                   const std::string value = values.value(s.value);
+                   std::string old = values.load(s.buffer, s.index, s.symbol_values);
+                   write(s.index, s.symbol_values, combine(s.op, b, 1, std::move(old), value));
+                 },
+                 [](const auto&) { TD_CHECK(false, "no statement of a kernel's body"); },
+             },
+             leaf);
+}
+
+void CudaKernel::loop(const Loop& l) {
+  const std::vector<Reduction> started = reductions_started_by(l, around_);
+  for (const Reduction& r : started) begin_reduction(l, r);
+  l.vector ? lane_loop(l) : serial_loop(l);
+  for (const Reduction& r : started) end_reduction(l, r);
+}
+
+void CudaKernel::serial_loop(const Loop& l) {
+  const bool divided = divides_among_groups(l) && kernel_.groups > 1;
+  const std::string name = enter(l);
+  auto scope = writer_->open(for_head(index_, name, divided ? "group" : "0", names_.index(l.extent),
+                                      divided ? str_cat(kernel_.groups) : "1"));
+  body(l.body);
+  leave(l);
+}
+
 EmittedKernel emit_cuda(const LoopProgram& program, const Kernel& kernel) {
-  TD_CHECK(false, "no loops for CUDA yet: ", kernel.name, " of ", program.name);
+  return CudaKernel(program, kernel).emit();
 }
 
 }  // namespace inductor

@@ -55,7 +55,7 @@ int64_t CppKernel::block(const Loop& l) {
 }
 
 void CppKernel::parallel_blocks(const Loop& l) {
-  auto scope = writer_->open(for_head("n0", "begin", "end", "1"));
+  auto scope = writer_->open(for_head("int64_t", "n0", "begin", "end", "1"));
   innermost_loop(l, block_of(vector_shape(program_, l), var('n', 0), block(l)));
 }
 
@@ -63,7 +63,7 @@ void CppKernel::parallel_range(const std::vector<const Loop*>& loops) {
   const bool flat = loops.size() == 1;
   std::vector<std::string> names;
   for (const Loop* l : loops) names.push_back(enter(*l));
-  auto scope = writer_->open(for_head(flat ? names[0] : "n", "begin", "end", "1"));
+  auto scope = writer_->open(for_head("int64_t", flat ? names[0] : "n", "begin", "end", "1"));
   std::string rest = "n";
   for (size_t k = loops.size(); !flat && k-- > 0;) {
     const std::string extent = str_cat("(", names_.index(loops[k]->extent), ")");

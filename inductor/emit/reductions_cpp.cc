@@ -8,19 +8,19 @@ using aten_bridge::str_cat;
 void CppKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
   Accumulator& acc = accumulators_[r.reduce];
   const Loop& innermost = r.inside.empty() ? outermost : *r.inside.back();
-  const std::string start = identity(cpp_dialect(), r.reduce->op, dtype(r.reduce->buffer));
+  const std::string start = identity(dialect_, r.reduce->op, dtype(r.reduce->buffer));
   if (!r.in_registers) {
     fill(*r.reduce, r.inside, start);
     return;
   }
   acc.name = str_cat("acc", names_.next_accumulator++);
   acc.shape = vector_shape(program_, innermost);
-  const std::string scalar = cpp_dialect().type(dtype(r.reduce->buffer), 1);
+  const std::string scalar = dialect_.type(dtype(r.reduce->buffer), 1);
   if (acc.shape.width == 1) {
     writer_->line(str_cat(scalar, " ", acc.name, " = ", start, ";"));
     return;
   }
-  const std::string type = cpp_dialect().type(dtype(r.reduce->buffer), acc.shape.width);
+  const std::string type = dialect_.type(dtype(r.reduce->buffer), acc.shape.width);
   const std::string wide = str_cat("td_set<", type, ">(", start, ")");
   if (acc.shape.unroll == 1)
     writer_->line(str_cat(type, " ", acc.name, " = ", wide, ";"));
@@ -38,7 +38,7 @@ void CppKernel::fill(const Reduce& reduce, std::span<const Loop* const> inside,
     if (!reduce.index.mentions(l->var)) continue;
     const std::string name = enter(*l);
     entered.push_back(l);
-    scopes.push_back(writer_->open(for_head(name, "0", names_.index(l->extent), "1")));
+    scopes.push_back(writer_->open(for_head("int64_t", name, "0", names_.index(l->extent), "1")));
   }
   writer_->line(str_cat(names_.buffers.at(reduce.buffer), "[", names_.index(reduce.index),
                         "] = ", value, ";"));
@@ -84,7 +84,7 @@ void CppKernel::end_reduction(const Reduction& r) {
                 join(acc.shape.width, text + "[2]", text + "[3]"));
   if (acc.shape.width > 1) text = str_cat(across_lanes(r.reduce->op), "(", text, ")");
   if (acc.shape.has_rest) text = join(1, text, acc.name + "_rest");
-  Values values(program_, names_, cpp_dialect(), *writer_, {}, kNothingNamed);
+  Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
   store(r.reduce->buffer, r.reduce->index, values, text);
 }
 

@@ -18,10 +18,6 @@ constexpr size_t kLongestInline = 72;
 
 }  // namespace
 
-bool is_variable(const Buffer& buffer) {
-  return buffer.role == BufferRole::kLocal && element_count(buffer.type) == SymExpr(1);
-}
-
 Values::Values(const LoopProgram& program, Names& names, const Dialect& dialect, Writer& writer,
                Lanes lanes, const Named& outer, ValueNaming naming)
     : program_(program),
@@ -138,12 +134,17 @@ std::string Values::per_lane(const Address& address, std::string_view what) cons
   return str_cat(text, "return ", what, "; }");
 }
 
+std::string Values::pointer(int buffer, const SymExpr& index, std::span<const Expr> symbol_values) {
+  return str_cat(names_.buffers.at(buffer), " + ", address(index, symbol_values).index);
+}
+
 std::string Values::load(int buffer, const SymExpr& index, std::span<const Expr> symbol_values) {
   const std::string& b = names_.buffers.at(buffer);
   const std::string type = dialect_.type(program_.buffers[buffer].type.dtype, lanes_.width);
-  const bool variable = is_variable(program_.buffers[buffer]);
+  if (const auto place = names_.places.find(buffer); place != names_.places.end())
+    return str_cat(b, "[", place->second.str(), "]");
   const Address a = address(index, symbol_values);
-  const std::string element = variable ? b : str_cat(b, "[", a.index, "]");
+  const std::string element = names_.variables.contains(buffer) ? b : str_cat(b, "[", a.index, "]");
   if (!is_wide()) return element;
   if (a.stride == 0) return str_cat("td_set<", type, ">(", element, ")");
   if (a.stride == 1) return str_cat("td_load<", type, ">(", b, " + ", a.index, ")");
@@ -153,8 +154,10 @@ std::string Values::load(int buffer, const SymExpr& index, std::span<const Expr>
 void Values::store(int buffer, const SymExpr& index, std::span<const Expr> symbol_values,
                    std::string_view value) {
   const std::string& b = names_.buffers.at(buffer);
+  if (const auto place = names_.places.find(buffer); place != names_.places.end())
+    return writer_.line(str_cat(b, "[", place->second.str(), "] = ", value, ";"));
   const Address a = address(index, symbol_values);
-  if (is_variable(program_.buffers[buffer]))
+  if (names_.variables.contains(buffer))
     writer_.line(str_cat(b, " = ", value, ";"));
   else if (!is_wide())
     writer_.line(str_cat(b, "[", a.index, "] = ", value, ";"));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 #include "inductor/emit/dialect.h"
 #include "inductor/emit/writer.h"
@@ -20,14 +21,14 @@ namespace inductor {
 // Names of what a kernel mentions.
 struct Names {
   absl::flat_hash_map<int, std::string> buffers;
+  absl::flat_hash_set<int> variables;  // buffers that are one value at a time: no index
+  // Rows that a group of threads keeps in registers: where the current element is.
+  absl::flat_hash_map<int, SymExpr> places;
   SymbolMap symbols;  // the program's sizes and the loop variables in scope, as named in the text
   int next_symbol_value = 0, next_hoisted = 0, next_accumulator = 0;
 
   std::string index(const SymExpr& e) const { return e.substitute(symbols).str(); }
 };
-
-// A buffer of one element that lives in a variable.
-bool is_variable(const Buffer& buffer);
 
 struct ValueNaming {  // of shared values: x0, x1, ...
   char prefix = 'x';
@@ -55,6 +56,8 @@ class Values {
   // The same, as a name.
   std::string name(Expr e);
 
+  // "in0 + 8*i0": the element's address.
+  std::string pointer(int buffer, const SymExpr& index, std::span<const Expr> symbol_values);
   std::string load(int buffer, const SymExpr& index, std::span<const Expr> symbol_values);
   void store(int buffer, const SymExpr& index, std::span<const Expr> symbol_values,
              std::string_view value);

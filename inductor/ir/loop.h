@@ -103,8 +103,8 @@ struct Loop {
   SymExpr extent;
   LoopKind kind = LoopKind::kSerial;
   // Chosen by the scheduler; the law above says what is allowed.
-  bool parallel = false;  // split over threads; outermost loops of a kernel only
-  bool vector = false;    // innermost: the emitter processes several iterations at once
+  bool parallel = false;  // split over cores: a kernel's outermost loops; see Kernel::groups too
+  bool vector = false;    // innermost: iterations are divided among lanes
   std::vector<Stmt> body;
 };
 
@@ -113,6 +113,12 @@ struct Kernel {  // one launch; made by the scheduler
   std::vector<Stmt> body;
   // Operators of the user's program fused into it, in order, each once.
   std::vector<std::string> origins;
+  // On a GPU, a group of `lanes` threads runs an iteration of the parallel loops together: vector
+  // loops are divided among them, all else is done by each. A block holds `groups` of them, which
+  // take iterations of their own. A parallel loop of kind kReduction, right inside of the serial
+  // ones, is divided among the groups of one block, which combine what they reduced. 0 lanes: a
+  // kernel of the CPU, where lanes are those of vector registers.
+  int lanes = 0, groups = 1;
 };
 
 struct LoopProgram {

@@ -199,10 +199,18 @@ class Parser {
     Scanner ahead = in;
     const std::string_view first = ahead.word_if_any();
     if (first == "for") return in = ahead, loop_head(in);
-    if (first == "kernel" && ahead.sees_word())
-      return in = ahead, Kernel{std::string(in.word()), {}, split_origins(line.comment)};
+    if (first == "kernel" && ahead.sees_word()) return in = ahead, kernel_head(in, line);
     if (lookup_(first) && ahead.sees("[")) return leaf(in, shared);
     return parse_call(in, lookup_, names_);
+  }
+
+  Stmt kernel_head(Scanner& in, const Line& line) {
+    Kernel kernel;
+    kernel.name = in.word();
+    if (in.eat("lanes ")) kernel.lanes = static_cast<int>(in.sym().as_constant());
+    if (in.eat("groups ")) kernel.groups = static_cast<int>(in.sym().as_constant());
+    kernel.origins = split_origins(line.comment);
+    return kernel;
   }
 
   Stmt loop_head(Scanner& in) {

@@ -162,7 +162,10 @@ class Printer {
               for (const Stmt& inner : loop.body) stmt(depth + 1, inner, "");
             },
             [&](const Kernel& kernel) {
-              line(depth, str_cat("kernel ", kernel.name), absl::StrJoin(kernel.origins, ", "));
+              std::string head = str_cat("kernel ", kernel.name);
+              if (kernel.lanes > 0) str_append(&head, " lanes ", kernel.lanes);
+              if (kernel.groups > 1) str_append(&head, " groups ", kernel.groups);
+              line(depth, head, absl::StrJoin(kernel.origins, ", "));
               for (const Stmt& inner : kernel.body) stmt(depth + 1, inner, "");
             },
             [&](const Store& s) { leaf(depth, origin, s, {}, "="); },

@@ -65,6 +65,9 @@ Nest nest_over(Builder& b, const std::vector<SymExpr>& sizes,
 Verdict can_accumulate(const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   if (node.outputs[0]->dtype == DType::kBool) return Verdict::no("sums of bool");
+  // In order they would be serial; ATen's kernels sort.
+  if (node.outputs[0]->device.kind == Device::Kind::kCuda)
+    return Verdict::no("sums by index on a GPU");
   for (const SymExpr& size : node.outputs[0]->sizes)
     if (size == SymExpr(0)) return Verdict::no("an empty result");
   return Verdict::yes();

@@ -10,6 +10,7 @@
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
 #include "inductor/schedule/access.h"
+#include "inductor/schedule/registers.h"
 
 namespace inductor {
 namespace {
@@ -90,12 +91,6 @@ void remove_empty_kernels(LoopProgram& program) {
 }
 
 // ---- Locals ----
-
-struct Use {
-  std::vector<const Loop*> around;
-  Access access;
-  bool is_reduced;
-};
 
 absl::flat_hash_map<int, std::vector<Use>> uses_in(const Kernel& kernel) {
   absl::flat_hash_map<int, std::vector<Use>> uses;
@@ -209,6 +204,7 @@ void make_local(LoopProgram& program, const Features& features) {
       const auto row = row_of(uses.at(b), extents);
       const int64_t size = row ? row->size * aten_bridge::size_in_bytes(buffer.type.dtype) : 0;
       if (!row || bytes + size > features.local_bytes) continue;
+      if (features.has_lanes && !lanes_can_keep(uses.at(b), row->dropped, row->size)) continue;
       bytes += size;
       buffer.role = BufferRole::kLocal;
       buffer.type.sizes = {row->size};

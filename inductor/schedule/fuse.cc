@@ -19,10 +19,7 @@ using aten_bridge::Verdict;
 
 namespace {
 
-constexpr int64_t kLeastInner = 16;     // iterations left in an innermost loop that is split
-constexpr int64_t kLeastParallel = 16;  // iterations left in a kernel's outermost loop
-constexpr int64_t kSmall = 64 * 1024;   // work of kernels that one thread runs as well
-constexpr int64_t kTiny = 256 * 1024;   // work of kernels that may join without sharing anything
+constexpr int64_t kLeastInner = 16;  // iterations left in an innermost loop that is split
 
 bool is_innermost(const Loop& loop) {
   return std::none_of(loop.body.begin(), loop.body.end(),
@@ -128,12 +125,12 @@ class Merger {
 };
 
 // A kernel's outermost loop is split over threads.
-Verdict keeps_threads_busy(const Loop& loop, const Loop& nest) {
-  if (work_of(loop) + work_of(nest) < kSmall) return Verdict::yes();
+Verdict keeps_threads_busy(const Loop& loop, const Loop& nest, const Features& features) {
+  if (work_of(loop) + work_of(nest) < features.small_work) return Verdict::yes();
   if (loop.kind != nest.kind) return Verdict::no("a reduction over the outer loop of one");
   const Alignment alignment = align(loop, nest);
   if (alignment.splits_first &&
-      alignment.extent.constant().value_or(kLeastParallel) < kLeastParallel)
+      alignment.extent.constant().value_or(features.least_parallel) < features.least_parallel)
     return Verdict::no(str_cat("only ", alignment.extent.str(), " iterations in common"));
   return Verdict::yes();
 }
@@ -178,7 +175,8 @@ std::optional<size_t> last_loop(const std::vector<Stmt>& body, const Stmt& nest)
 Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nest,
             std::span<const int> shared, const Features& features) {
   const auto* other = std::get_if<Loop>(&nest);
-  if (!other && work(body) < kSmall) {  // one element, after all that one thread does before
+  if (!other &&
+      work(body) < features.small_work) {  // one element, after all that one thread does before
     Fusion out{Verdict::yes(), body};
     out.body.push_back(nest);
     return out;
@@ -187,10 +185,10 @@ Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nes
   if (!at) return {Verdict::no("no loop in common"), {}};
   const auto* loop = std::get_if<Loop>(&body[*at]);
   const bool alike = loop->extent == other->extent && loop->kind == other->kind;
-  if (shared.empty() && !(alike && work(body) + work(nest) <= kTiny))
+  if (shared.empty() && !(alike && work(body) + work(nest) <= features.tiny_work))
     return {Verdict::no("nothing in common"), {}};
   Merger merger(program);
-  if (Verdict v = keeps_threads_busy(*loop, *other); !v) return {v, {}};
+  if (Verdict v = keeps_threads_busy(*loop, *other, features); !v) return {v, {}};
   if (Verdict v = merger.allows(*loop, *other); !v) return {v, {}};
 
   Fusion out{Verdict::yes(), body};

@@ -70,7 +70,8 @@ class Grouper {
         append(std::move(body[i]), origin).is_extern = true;
         continue;
       }
-      for (Nest& nest : normalize(program_, {std::move(body[i]), origin})) add(std::move(nest));
+      for (Nest& nest : normalize(program_, {std::move(body[i]), origin}, features_))
+        add(std::move(nest));
     }
     finish();
     return std::move(notes_);

@@ -110,17 +110,17 @@ bool is_one_walk(const Loop& outer, const Loop& inner, std::span<const Stmt> bod
 // ---- Chunks ----
 
 constexpr int64_t kWorthCutting = 16 * 1024;  // iterations
-constexpr int64_t kMostChunks = 64;           // enough for many threads, few to sum afterwards
 constexpr int64_t kLeastRows = 16;            // of a chunk
 constexpr int64_t kLeastPerChunk = 2048;      // iterations
 
 // Depends on the shape alone, so that results do not depend on the number of threads.
-int64_t chunk_count(const Parts& parts) {
+int64_t chunk_count(const Parts& parts, const Features& features) {
   int64_t all = 1;
   for (const Loop& loop : parts.loops) all *= loop.extent.constant().value_or(1);
   if (all < kWorthCutting) return 1;
   const auto rows = parts.loops[0].extent.constant();
-  const int64_t most = std::min({kMostChunks, rows.value_or(1) / kLeastRows, all / kLeastPerChunk});
+  const int64_t most =
+      std::min({features.most_chunks, rows.value_or(1) / kLeastRows, all / kLeastPerChunk});
   for (int64_t count = most; count > 1; --count)
     if (*rows % count == 0) return count;
   return 1;
@@ -128,10 +128,10 @@ int64_t chunk_count(const Parts& parts) {
 
 // buffer[...] += x over r  becomes  partial[c, ...] += x over r within chunk c;
 // buffer[...] += partial[c, ...] over c.
-std::vector<Parts> cut_reduction(LoopProgram& program, Parts parts) {
+std::vector<Parts> cut_reduction(LoopProgram& program, Parts parts, const Features& features) {
   auto* reduce = std::get_if<Reduce>(&parts.leaf);
   const bool outer = reduce && !parts.loops.empty() && parts.loops[0].kind == LoopKind::kReduction;
-  const int64_t count = outer ? chunk_count(parts) : 1;
+  const int64_t count = outer ? chunk_count(parts, features) : 1;
   std::vector<Parts> result;
   if (count == 1) {
     result.push_back(std::move(parts));
@@ -206,7 +206,7 @@ void collapse(LoopProgram& program, Stmt& stmt) {
   stmt = std::move(merged);
 }
 
-std::vector<Nest> normalize(LoopProgram& program, Nest nest) {
+std::vector<Nest> normalize(LoopProgram& program, Nest nest, const Features& features) {
   Parts parts = take_apart(std::move(nest.stmt));
   make_variables_unique(program, parts);
   drop_unit_loops(program.pool, parts);
@@ -214,7 +214,7 @@ std::vector<Nest> normalize(LoopProgram& program, Nest nest) {
   Stmt whole = put_together(std::move(parts));
   collapse(program, whole);
   std::vector<Nest> nests;
-  for (Parts& p : cut_reduction(program, take_apart(std::move(whole))))
+  for (Parts& p : cut_reduction(program, take_apart(std::move(whole)), features))
     nests.push_back({put_together(std::move(p)), nest.origin});
   return nests;
 }

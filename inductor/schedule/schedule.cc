@@ -4,10 +4,12 @@
 #include <cctype>
 
 #include "aten_bridge/base/str_cat.h"
+#include "inductor/schedule/blocks.h"
 #include "inductor/schedule/contract.h"
 #include "inductor/schedule/execution.h"
 #include "inductor/schedule/group.h"
 #include "inductor/schedule/nest.h"
+#include "inductor/schedule/registers.h"
 #include "inductor/schedule/tile.h"
 
 namespace inductor {
@@ -54,8 +56,15 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
   make_local(program, features);
   each_kernel([&](Kernel& k) {
     k.name = kernel_name(k.origins);
-    tile(program, k);
-    choose_execution(program, k, features);
+    if (features.has_lanes) {
+      keep_sums(program, k);
+      keep_rows(program, k);
+      spread_columns(program, k);
+      choose_blocks(k);
+    } else {
+      tile(program, k);
+      choose_execution(program, k, features);
+    }
   });
   return notes;
 }

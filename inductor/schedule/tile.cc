@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
 #include "inductor/ir/visit.h"
 #include "inductor/schedule/access.h"
+#include "inductor/schedule/chain.h"
 #include "inductor/schedule/cost.h"
-#include "inductor/schedule/nest.h"
 
 namespace inductor {
 namespace {
@@ -17,53 +16,6 @@ constexpr int64_t kTileAlong = 8;  // a vector; more lines of a large power of t
 constexpr int64_t kFar = 16;       // elements between neighbours that share no cache line
 constexpr int64_t kWorthTiling = 64 * 1024;  // work
 constexpr int64_t kBlock = 64;               // columns
-
-// The loops of a kernel that are perfectly nested, outermost first, and the body inside.
-struct Chain {
-  std::vector<Loop> loops;  // without bodies
-  std::vector<Stmt> body;   // leaves
-};
-
-std::optional<Chain> chain_of(const Kernel& kernel) {
-  if (kernel.body.size() != 1) return std::nullopt;
-  Chain chain;
-  const std::vector<Stmt>* body = &kernel.body;
-  while (body->size() == 1) {
-    const auto* loop = std::get_if<Loop>(&body->front());
-    if (!loop) break;
-    Loop head = *loop;
-    head.body.clear();
-    chain.loops.push_back(std::move(head));
-    body = &loop->body;
-  }
-  for (const Stmt& s : *body)
-    if (std::holds_alternative<Loop>(s)) return std::nullopt;
-  if (chain.loops.size() < 2) return std::nullopt;
-  chain.body = *body;
-  return chain;
-}
-
-std::vector<Stmt> rebuild(Chain chain) {
-  std::vector<Stmt> body = std::move(chain.body);
-  for (size_t i = chain.loops.size(); i-- > 0;) {
-    chain.loops[i].body = std::move(body);
-    body.clear();
-    body.push_back(std::move(chain.loops[i]));
-  }
-  return body;
-}
-
-// Makes loop `at` the inner part, of `size` iterations; returns the outer one.
-Loop strip(LoopProgram& program, Chain& chain, size_t at, int64_t size) {
-  Loop& inner = chain.loops[at];
-  Loop outer = inner;
-  outer.var = fresh_variable(program);
-  outer.extent = inner.extent.as_constant() / size;
-  inner.extent = size;
-  const SymExpr value = size * SymExpr::symbol(outer.var) + SymExpr::symbol(inner.var);
-  for (Stmt& s : chain.body) substitute(program.pool, s, inner.var, value);
-  return outer;
-}
 
 bool divides(int64_t size, const Loop& loop) {
   const auto extent = loop.extent.constant();

@@ -21,7 +21,7 @@ class CudaBackend final : public DeviceBackend {
  public:
   explicit CudaBackend(int capability) : capability_(capability) {}
 
-  Features features() const override { return {}; }
+  Features features() const override { return cuda_features(); }
   EmittedKernel emit(const LoopProgram& program, const Kernel& kernel) const override {
     return emit_cuda(program, kernel);
   }
@@ -68,6 +68,18 @@ absl::StatusOr<int> capability_of(int index) {
 }
 
 }  // namespace
+
+Features cuda_features() {
+  Features features;
+  features.has_lanes = true;
+  features.fast_memory_bytes = 1024 * 1024;  // a block's share of L2
+  features.local_bytes = 256 * 1024;         // a processor's registers
+  features.most_chunks = 256;
+  features.least_parallel = 128;
+  features.small_work = 16 * 1024;
+  features.tiny_work = 0;
+  return features;
+}
 
 absl::StatusOr<const DeviceBackend*> cuda_backend(int index) {
   auto capability = capability_of(index);

@@ -5,6 +5,8 @@
 
 namespace inductor {
 
+Features cuda_features();
+
 // Devices of one compute capability share a backend. TORCHDYN_CUDA_ARCH=sm_90 stands for a device
 // where there is none: then all but load() works.
 absl::StatusOr<const DeviceBackend*> cuda_backend(int index);

@@ -1,8 +1,10 @@
 // Random programs: as written, scheduled and interpreted, scheduled and compiled.
 #include <cmath>
+#include <functional>
 
 #include <gtest/gtest.h>
 
+#include "inductor/backend/cuda/cuda_backend.h"
 #include "inductor/ir/text.h"
 #include "inductor/schedule/schedule.h"
 #include "tests/inductor/support/compiled.h"
@@ -40,7 +42,9 @@ void expect_close(const std::vector<Array>& expected, const std::vector<Array>& 
           << " or " << actual[o].data[i].integer;
 }
 
-void compare(const std::string& flags) {
+using Compile = std::function<CompiledKernels(const std::vector<const LoopProgram*>&)>;
+
+void compare(const Features& features, const Compile& compile) {
   std::vector<LoopProgram> scheduled;
   std::vector<std::vector<Array>> inputs, expected;
   std::vector<std::string> texts;
@@ -49,7 +53,7 @@ void compare(const std::string& flags) {
     inputs.push_back(random_inputs(program, seed));
     expected.push_back(evaluate(program, inputs.back()));
     std::string text = print(program);
-    schedule(program, Features());
+    schedule(program, features);
     text += print(program);
     ASSERT_TRUE(verify(program).ok()) << verify(program) << "\n" << text;
     expect_close(expected.back(), evaluate(program, inputs.back()), text);
@@ -58,20 +62,30 @@ void compare(const std::string& flags) {
   }
   std::vector<const LoopProgram*> pointers;
   for (const LoopProgram& p : scheduled) pointers.push_back(&p);
-  const CompiledKernels kernels = compile_kernels(pointers, flags);
+  const CompiledKernels kernels = compile(pointers);
   for (size_t i = 0; i < scheduled.size(); ++i) {
     const std::vector<Array> three = kernels.run(i, inputs[i], 3);
     expect_close(expected[i], three, texts[i]);
-    EXPECT_EQ(three, kernels.run(i, inputs[i], 1)) << "the number of threads changes a result\n"
+    EXPECT_EQ(three, kernels.run(i, inputs[i], 1)) << "the order of threads changes a result\n"
                                                    << texts[i];
   }
 }
 
 TEST(RandomPrograms, ComputeTheSameScheduledAndCompiledForAvx2) {
-  compare("-O1 -mavx2 -mfma -mf16c");
+  compare(Features(), [](const auto& programs) {
+    return compile_kernels(programs, "-O1 -mavx2 -mfma -mf16c");
+  });
 }
 
-TEST(RandomPrograms, ComputeTheSameWithoutAvx2) { compare("-O0 -mno-avx"); }
+TEST(RandomPrograms, ComputeTheSameWithoutAvx2) {
+  compare(Features(),
+          [](const auto& programs) { return compile_kernels(programs, "-O0 -mno-avx"); });
+}
+
+TEST(RandomPrograms, ComputeTheSameScheduledAndCompiledForCuda) {
+  compare(cuda_features(),
+          [](const auto& programs) { return compile_cuda_kernels(programs, emit_cuda); });
+}
 
 }  // namespace
 }  // namespace inductor::testing

@@ -1,0 +1,80 @@
+// One kernel as CUDA C++: how loops_cuda.cc, lanes_cuda.cc and reductions_cuda.cc share what they
+// know while they write it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "inductor/emit/kernel_text.h"
+#include "inductor/emit/lane_map.h"
+
+namespace inductor {
+
+class CudaKernel : KernelText {
+ public:
+  CudaKernel(const LoopProgram& program, const Kernel& kernel);
+  EmittedKernel emit();
+
+ private:
+  // A reduction's running value.
+  struct Accumulator {
+    enum class Where : uint8_t {
+      kVariable,  // one value, of which each lane has a part when a vector loop is inside
+      kRow,       // each lane has the elements that it walks over
+      kMemory,    // the target itself
+    };
+    Where where;
+    std::string name;
+    bool in_lanes = false;  // lanes have parts of it
+  };
+
+  // Grid
+  std::string parameters() const;
+  // The kernel's outermost loops that are divided among blocks and groups, outermost first.
+  std::vector<const Loop*> grid_loops() const;
+  // Both write what finds a thread's iteration, and return the number of blocks.
+  SymExpr grid(const std::vector<const Loop*>& loops);
+  SymExpr flat_grid(const std::vector<const Loop*>& loops);  // body included
+  void decode(const std::vector<const Loop*>& loops, const std::vector<std::string>& names,
+              const LaneMap* last);
+
+  // Bodies
+  void body(const std::vector<Stmt>& stmts);
+  void declare_locals(const std::vector<Stmt>& stmts);
+  // What other lanes wrote to memory is there before it is read.
+  void synchronize_before(const Stmt& stmt);
+  void uniform_leaf(const Stmt& leaf, Values& values);
+  void loop(const Loop& l);
+  void serial_loop(const Loop& l);
+
+  // Lanes
+  void lane_loop(const Loop& l);
+  // The statements of a vector loop over the elements that one lane takes at once.
+  void lane_body(const Loop& l, const LaneMap& map, const Values::Named& hoisted);
+  void lane_leaf(const Stmt& leaf, Values& values);
+  const LaneMap& map_of(const Loop& vector_loop) const;
+  // Opens what walks over a lane's elements: `name` is the first of map.width at once.
+  std::vector<Writer::Scope> walk(const LaneMap& map, const std::string& name);
+  // Rows in registers are at this place while a vector loop is entered.
+  void set_places(const Loop& l, bool on);
+
+  // Reductions
+  void begin_reduction(const Loop& outermost, const Reduction& r);
+  void reduce_in_memory(const Reduce& r, Values& values, const std::string& value);
+  void end_reduction(const Loop& outermost, const Reduction& r);
+  void store_row(const Reduction& r, const Accumulator& acc);
+  std::string across(ReduceOp op, const std::string& value) const;
+
+  const std::string index_;  // the type of indices
+  const LaneMaps maps_;
+  std::string leader_;  // the condition under which a thread writes what all computed
+  absl::flat_hash_map<const Reduce*, Accumulator> accumulators_;
+  absl::flat_hash_map<const Stmt*, std::string> wide_stores_;  // to what becomes one vector store
+  absl::flat_hash_set<int> dirty_;  // buffers in memory that lanes wrote since they met
+  int next_wide_ = 0;
+};
+
+}  // namespace inductor

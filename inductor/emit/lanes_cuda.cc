@@ -1,0 +1,175 @@
+#include <algorithm>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/emit/cuda_kernel.h"
+#include "inductor/emit/hoist.h"
+#include "inductor/ir/visit.h"
+
+namespace inductor {
+
+using aten_bridge::str_cat;
+
+const LaneMap& CudaKernel::map_of(const Loop& vector_loop) const {
+  return maps_.at(vector_loop.extent);
+}
+
+std::vector<Writer::Scope> CudaKernel::walk(const LaneMap& map, const std::string& name) {
+  std::vector<Writer::Scope> scopes;
+  const std::string extent = names_.index(map.extent), lanes = str_cat(kernel_.lanes);
+  const std::string by_width = map.width > 1 ? str_cat(" * ", map.width) : "";
+  if (!map.is_unrolled()) {
+    scopes.push_back(writer_->open(for_head(index_, name, str_cat("lane", by_width), extent,
+                                            str_cat(kernel_.lanes * map.width))));
+    return scopes;
+  }
+  std::string first = "lane";
+  if (*map.chunks > 1) {
+    writer_->line("#pragma unroll");
+    scopes.push_back(writer_->open(for_head("int", "k0", "0", str_cat(*map.chunks), "1")));
+    first = str_cat("(k0 * ", lanes, " + lane)");
+  }
+  const std::string line = str_cat("const ", index_, " ", name, " = ", first, by_width, ";");
+  if (map.is_exact) {
+    if (scopes.empty()) scopes.push_back(writer_->open(""));
+    writer_->line(line);
+  } else {
+    scopes.push_back(writer_->open(str_cat("if (", line, " ", name, " < ", extent, ")")));
+  }
+  return scopes;
+}
+
+void CudaKernel::set_places(const Loop& l, bool on) {
+  const LaneMap& map = map_of(l);
+  if (!map.is_unrolled()) return;
+  const SymExpr place = row_place(map);
+  for (const auto& [b, name] : names_.buffers) {
+    const Buffer& buffer = program_.buffers[b];
+    if (buffer.role != BufferRole::kLocal || names_.variables.contains(b)) continue;
+    if (element_count(buffer.type) != l.extent) continue;
+    if (on)
+      names_.places[b] = place;
+    else
+      names_.places.erase(b);
+  }
+}
+
+void CudaKernel::lane_loop(const Loop& l) {
+  const LaneMap& map = map_of(l);
+  const Values::Named hoisted = hoist(l);
+  // Reductions into memory gather each lane's part first.
+  std::vector<const Reduce*> parts;
+  for (const Stmt& leaf : l.body) {
+    const auto* r = std::get_if<Reduce>(&leaf);
+    const auto it = r ? accumulators_.find(r) : accumulators_.end();
+    if (it == accumulators_.end() || it->second.where != Accumulator::Where::kMemory) continue;
+    if (r->index.mentions(l.var)) continue;
+    it->second.name = str_cat("acc", names_.next_accumulator++);
+    writer_->line(str_cat(type_of(r->buffer), " ", it->second.name, " = ",
+                          identity(dialect_, r->op, dtype(r->buffer)), ";"));
+    parts.push_back(r);
+  }
+  {
+    const std::string name = enter(l);
+    auto scopes = walk(map, name);
+    set_places(l, true);
+    lane_body(l, map, hoisted);
+    set_places(l, false);
+    while (!scopes.empty()) scopes.pop_back();
+    leave(l);
+  }
+  for (const Reduce* r : parts) {
+    Accumulator& acc = accumulators_.at(r);
+    Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
+    const std::string total = across(r->op, acc.name);
+    writer_->line(str_cat("const ", type_of(r->buffer), " ", acc.name, "_all = ", total, ";"));
+    reduce_in_memory(*r, values, str_cat(acc.name, "_all"));
+    acc.name.clear();
+  }
+}
+
+void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Named& hoisted) {
+  const std::vector<Expr> all = roots(l.body);
+  Values::Named named = hoisted;
+  if (map.width == 1) {
+    Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
+    values.plan(all);
+    for (const Stmt& leaf : l.body) lane_leaf(leaf, values);
+    return;
+  }
+  absl::flat_hash_set<int> written;
+  for (const Stmt& leaf : l.body) written.insert(written_buffer(leaf));
+  const auto in_memory = [&](int b) { return program_.buffers[b].role != BufferRole::kLocal; };
+
+  // What the lane reads at once, before its elements one by one.
+  Values wide(program_, names_, dialect_, *writer_, {1, l.var}, hoisted);
+  for_each_node(all, [&](Expr e) {
+    if (e.op() != ScalarOp::load || !in_memory(e.buffer()) || written.contains(e.buffer())) return;
+    if (named.contains(e.node()) || !is_wide(e.index(), l.var, map.width)) return;
+    const std::string name = str_cat("v", next_wide_++);
+    writer_->line(str_cat("const td_vec<", type_of(e.buffer()), ", ", map.width, "> ", name,
+                          " = td_load<", map.width, ">(",
+                          wide.pointer(e.buffer(), e.index(), e.args()), ");"));
+    named[e.node()] = str_cat(name, "[l0]");
+  });
+  for (const Stmt& leaf : l.body) {
+    const auto* store = std::get_if<Store>(&leaf);
+    if (!store || !in_memory(store->buffer) || !is_wide(store->index, l.var, map.width)) continue;
+    const std::string name = str_cat("w", next_wide_++);
+    writer_->line(str_cat("td_vec<", type_of(store->buffer), ", ", map.width, "> ", name, ";"));
+    wide_stores_[&leaf] = name;
+  }
+  {
+    writer_->line("#pragma unroll");
+    auto scope = writer_->open(for_head("int", "l0", "0", str_cat(map.width), "1"));
+    const SymExpr first = names_.symbols.at(l.var);
+    names_.symbols[l.var] = first + var('l', 0);
+    Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
+    values.plan(all);
+    for (const Stmt& leaf : l.body) lane_leaf(leaf, values);
+    names_.symbols[l.var] = first;
+  }
+  for (const Stmt& leaf : l.body) {
+    const auto it = wide_stores_.find(&leaf);
+    if (it == wide_stores_.end()) continue;
+    const auto& store = std::get<Store>(leaf);
+    writer_->line(
+        str_cat("td_store(", wide.pointer(store.buffer, store.index, {}), ", ", it->second, ");"));
+  }
+}
+
+void CudaKernel::lane_leaf(const Stmt& leaf, Values& values) {
+  const int b = written_buffer(leaf);
+  if (program_.buffers[b].role != BufferRole::kLocal) dirty_.insert(b);
+  std::visit(overloaded{
+                 [&](const Store& s) {
+                   const std::string value = values.value(s.value);
+                   const auto wide = wide_stores_.find(&leaf);
+                   if (wide != wide_stores_.end())
+                     writer_->line(str_cat(wide->second, "[l0] = ", value, ";"));
+                   else
+                     values.store(s.buffer, s.index, {}, value);
+                 },
+                 [&](const Reduce& r) {
+                   const std::string value = values.value(r.value);
+                   const auto it = accumulators_.find(&r);
+                   if (it == accumulators_.end()) return values.store(r.buffer, r.index, {}, value);
+                   if (it->second.where == Accumulator::Where::kMemory && it->second.name.empty())
+                     return reduce_in_memory(r, values, value);
+                   std::string name = it->second.name;
+                   if (it->second.where == Accumulator::Where::kRow)
+                     name = str_cat(name, "[", row_place(map_of(*around_.back())).str(), "]");
+                   writer_->line(str_cat(name, " = ", combine(r.op, b, 1, name, value), ";"));
+                 },
+                 [&](const Scatter& s) {
+                   const std::string value = values.value(s.value);
+                   std::string old = values.load(s.buffer, s.index, s.symbol_values);
+                   values.store(s.buffer, s.index, s.symbol_values,
+                                combine(s.op, b, 1, std::move(old), value));
+                 },
+                 [](const auto&) { TD_CHECK(false, "no statement of a kernel's body"); },
+             },
+             leaf);
+}
+
+}  // namespace inductor

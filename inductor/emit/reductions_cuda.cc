@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/emit/cuda_kernel.h"
+
+namespace inductor {
+
+using aten_bridge::str_cat;
+
+namespace {
+
+std::string_view short_name(ReduceOp op) {  // "td_across_sum" -> "sum"
+  return across_lanes(op).substr(std::string_view("td_across_").size());
+}
+
+}  // namespace
+
+std::string CudaKernel::across(ReduceOp op, const std::string& value) const {
+  return str_cat(across_lanes(op), "<", kernel_.lanes, ">(", value, ")");
+}
+
+void CudaKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
+  Accumulator& acc = accumulators_[r.reduce];
+  const int b = r.reduce->buffer;
+  const Loop& innermost = r.inside.empty() ? outermost : *r.inside.back();
+  const std::string start = identity(dialect_, r.reduce->op, dtype(b));
+  if (r.in_registers) {
+    acc.where = Accumulator::Where::kVariable;
+    acc.in_lanes = innermost.vector;
+    acc.name = str_cat("acc", names_.next_accumulator++);
+    writer_->line(str_cat(type_of(b), " ", acc.name, " = ", start, ";"));
+    return;
+  }
+  int mentioned = 0;
+  for (const Loop* l : r.inside) mentioned += r.reduce->index.mentions(l->var);
+  if (innermost.vector && mentioned == 1 && r.reduce->index.mentions(innermost.var) &&
+      map_of(innermost).is_unrolled()) {
+    acc.where = Accumulator::Where::kRow;
+    const LaneMap& map = map_of(innermost);
+    if (program_.buffers[b].role == BufferRole::kLocal) {
+      acc.name = names_.buffers.at(b);
+    } else {
+      acc.name = str_cat("acc", names_.next_accumulator++);
+      writer_->line(str_cat(type_of(b), " ", acc.name, "[", *map.chunks * map.width, "];"));
+    }
+    writer_->line("#pragma unroll");
+    auto scope = writer_->open(for_head("int", "k", "0", str_cat(*map.chunks * map.width), "1"));
+    writer_->line(str_cat(acc.name, "[k] = ", start, ";"));
+    return;
+  }
+  acc.where = Accumulator::Where::kMemory;
+  std::vector<Writer::Scope> scopes;
+  std::vector<const Loop*> entered;
+  for (const Loop* l : r.inside) {
+    if (!r.reduce->index.mentions(l->var)) continue;
+    const std::string name = enter(*l);
+    entered.push_back(l);
+    scopes.push_back(writer_->open(
+        l->vector ? for_head(index_, name, "lane", names_.index(l->extent), str_cat(kernel_.lanes))
+                  : for_head(index_, name, "0", names_.index(l->extent), "1")));
+  }
+  writer_->line(
+      str_cat(names_.buffers.at(b), "[", names_.index(r.reduce->index), "] = ", start, ";"));
+  while (!scopes.empty()) scopes.pop_back();
+  for (; !entered.empty(); entered.pop_back()) leave(*entered.back());
+  writer_->line(str_cat("td_sync<", kernel_.lanes, ">();"));
+  dirty_.insert(b);
+}
+
+// By the lane that has the element to itself, or by the leader.
+void CudaKernel::reduce_in_memory(const Reduce& r, Values& values, const std::string& value) {
+  const bool own =
+      !around_.empty() && around_.back()->vector && r.index.mentions(around_.back()->var);
+  std::vector<Writer::Scope> scope;
+  if (!own) scope.push_back(writer_->open(str_cat("if (", leader_, ")")));
+  std::string old = values.load(r.buffer, r.index, {});
+  values.store(r.buffer, r.index, {}, combine(r.op, r.buffer, 1, std::move(old), value));
+  dirty_.insert(r.buffer);
+}
+
+void CudaKernel::end_reduction(const Loop& outermost, const Reduction& r) {
+  const auto it = accumulators_.find(r.reduce);
+  const Accumulator acc = it->second;
+  accumulators_.erase(it);
+  const int b = r.reduce->buffer;
+  const bool among_groups = outermost.parallel && kernel_.groups > 1;
+  const std::string between = str_cat("td_between_", short_name(r.reduce->op), "<", kernel_.lanes,
+                                      ", ", kernel_.groups, ">(");
+  if (acc.where == Accumulator::Where::kMemory) return;
+  if (acc.where == Accumulator::Where::kRow) {
+    if (among_groups) writer_->line(str_cat(between, acc.name, ");"));
+    if (program_.buffers[b].role != BufferRole::kLocal) store_row(r, acc);
+    return;
+  }
+  std::string value = acc.in_lanes ? across(r.reduce->op, acc.name) : acc.name;
+  if (among_groups) {
+    writer_->line(str_cat(type_of(b), " ", acc.name, "_all[1] = {", value, "};"));
+    writer_->line(str_cat(between, acc.name, "_all);"));
+    value = str_cat(acc.name, "_all[0]");
+  }
+  if (names_.variables.contains(b)) {
+    if (!define(b, value)) writer_->line(str_cat(names_.buffers.at(b), " = ", value, ";"));
+    return;
+  }
+  if (!among_groups) {  // every lane takes part in the sum
+    writer_->line(str_cat("const ", type_of(b), " ", acc.name, "_all = ", value, ";"));
+    value = str_cat(acc.name, "_all");
+  }
+  auto scope = writer_->open(str_cat("if (", among_groups ? "td_thread() == 0" : leader_, ")"));
+  Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
+  values.store(b, r.reduce->index, {}, value);
+  dirty_.insert(b);
+}
+
+// A row of sums from registers to its target.
+void CudaKernel::store_row(const Reduction& r, const Accumulator& acc) {
+  const Loop& l = *r.inside.back();
+  const LaneMap& map = map_of(l);
+  const int b = r.reduce->buffer;
+  std::vector<Writer::Scope> scopes;
+  if (kernel_.groups > 1) scopes.push_back(writer_->open("if (group == 0)"));
+  const std::string name = enter(l);
+  for (auto& scope : walk(map, name)) scopes.push_back(std::move(scope));
+  const std::string place = row_place(map).str();
+  const bool wide = map.width > 1 && is_wide(r.reduce->index, l.var, map.width);
+  Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
+  const std::string vector = str_cat("w", next_wide_);
+  if (wide) {
+    ++next_wide_;
+    writer_->line(str_cat("td_vec<", type_of(b), ", ", map.width, "> ", vector, ";"));
+  }
+  {
+    std::vector<Writer::Scope> elements;
+    const SymExpr first = names_.symbols.at(l.var);
+    if (map.width > 1) {
+      writer_->line("#pragma unroll");
+      elements.push_back(writer_->open(for_head("int", "l0", "0", str_cat(map.width), "1")));
+      names_.symbols[l.var] = first + var('l', 0);
+    }
+    const std::string value = str_cat(acc.name, "[", place, "]");
+    if (wide)
+      writer_->line(str_cat(vector, "[l0] = ", value, ";"));
+    else
+      values.store(b, r.reduce->index, {}, value);
+    names_.symbols[l.var] = first;
+  }
+  if (wide)
+    writer_->line(str_cat("td_store(", values.pointer(b, r.reduce->index, {}), ", ", vector, ");"));
+  while (!scopes.empty()) scopes.pop_back();
+  leave(l);
+  dirty_.insert(b);
+}
+
+}  // namespace inductor

@@ -1,0 +1,27 @@
+// How a kernel's loops run on a GPU: what is divided among blocks, groups and lanes (ir/loop.h).
+//   spread_columns(program, kernel);
+//   choose_blocks(kernel);
+//
+//  - Perfectly nested serial loops: every iteration is a thread's, the innermost ones in vectors.
+//  - Rows: an iteration of the serial loops around is a group's; its lanes walk over the row.
+//  - Sums over rows that keep columns: a lane has columns, groups divide the rows of a chunk.
+//  - Anything else runs in one block.
+#pragma once
+
+#include "inductor/ir/loop.h"
+
+namespace inductor {
+
+// Threads that share a row: few enough to stay in a warp where that keeps it in registers.
+int lanes_for(const SymExpr& extent);
+// Elements of a row that one lane may keep.
+inline constexpr int64_t kRowOfLane = 32;
+// Whether a row of this many elements stays in its lanes' registers.
+bool row_fits_registers(const SymExpr& extent);
+
+// Where rows are reduced and columns kept, blocks of columns go outermost.
+void spread_columns(LoopProgram& program, Kernel& kernel);
+
+void choose_blocks(Kernel& kernel);
+
+}  // namespace inductor

@@ -1,0 +1,208 @@
+#include "inductor/schedule/registers.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/container/flat_hash_set.h"
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/rewrite.h"
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/blocks.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::str_cat;
+
+constexpr int64_t kMostRows = 3;  // of kRowOfLane registers each; a thread has 255 at most
+
+bool is_innermost(const Loop& loop) {
+  return std::none_of(loop.body.begin(), loop.body.end(),
+                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
+}
+
+bool is_one_value(std::span<const Use> uses) {
+  std::vector<const Loop*> common = uses[0].around;
+  for (const Use& u : uses) {
+    if (u.access.index != uses[0].access.index) return false;
+    const auto end = std::mismatch(common.begin(), common.end(), u.around.begin(), u.around.end());
+    common.erase(end.first, common.end());
+  }
+  const std::vector<Symbol> symbols = uses[0].access.index.symbols();
+  return std::all_of(symbols.begin(), symbols.end(), [&](Symbol s) {
+    return std::any_of(common.begin(), common.end(), [&](const Loop* l) { return l->var == s; });
+  });
+}
+
+void replace_loads(ExprPool& pool, Stmt& stmt, const std::function<Expr(Expr)>& replace) {
+  if (auto* loop = std::get_if<Loop>(&stmt)) {
+    for (Stmt& inner : loop->body) replace_loads(pool, inner, replace);
+    return;
+  }
+  rewrite_leaf(
+      stmt,
+      [&](Expr root) {
+        return rewrite(pool, root,
+                       [&](Expr e) { return e.op() == ScalarOp::load ? replace(e) : Expr(); });
+      },
+      [](const SymExpr& index) { return index; });
+}
+
+// A Reduce inside of `loop` whose single result is complete where the loop ends.
+Reduce* single_result(Loop& loop, const absl::flat_hash_set<int>& read) {
+  Reduce* found = nullptr;
+  const std::function<void(std::vector<Stmt>&, std::vector<Symbol>&)> visit =
+      [&](std::vector<Stmt>& body, std::vector<Symbol>& vars) {
+        for (Stmt& stmt : body) {
+          if (auto* inner = std::get_if<Loop>(&stmt)) {
+            vars.push_back(inner->var);
+            visit(inner->body, vars);
+            vars.pop_back();
+          } else if (auto* reduce = std::get_if<Reduce>(&stmt)) {
+            const bool single = std::none_of(vars.begin(), vars.end(),
+                                             [&](Symbol v) { return reduce->index.mentions(v); });
+            if (single && read.contains(reduce->buffer)) found = reduce;
+          }
+        }
+      };
+  std::vector<Symbol> vars{loop.var};
+  visit(loop.body, vars);
+  return found;
+}
+
+void keep_sums_in(LoopProgram& program, std::vector<Stmt>& body,
+                  const absl::flat_hash_set<int>& read) {
+  for (size_t i = 0; i < body.size(); ++i) {
+    auto* loop = std::get_if<Loop>(&body[i]);
+    if (!loop) continue;
+    if (loop->kind != LoopKind::kReduction) {
+      keep_sums_in(program, loop->body, read);
+      continue;
+    }
+    while (Reduce* reduce = single_result(*loop, read)) {
+      const int target = reduce->buffer;
+      const SymExpr index = reduce->index;
+      Buffer kept = program.buffers[target];
+      if (kept.role == BufferRole::kLocal) break;
+      kept.name = str_cat(kept.name, "_sum");
+      kept.role = BufferRole::kLocal;
+      const int local = static_cast<int>(program.buffers.size());
+      const Expr value = program.pool.load(local, index, kept.type.dtype);
+      program.buffers.push_back(std::move(kept));
+      reduce->buffer = local;
+      for (size_t k = i + 1; k < body.size(); ++k)
+        replace_loads(program.pool, body[k], [&](Expr e) {
+          return e.buffer() == target && e.index() == index ? value : Expr();
+        });
+      body.insert(body.begin() + static_cast<ptrdiff_t>(i) + 1, Store{target, index, value});
+      loop = std::get_if<Loop>(&body[i]);
+    }
+    keep_sums_in(program, loop->body, read);
+  }
+}
+
+// ---- Rows ----
+
+// A load as its loops see it: the buffer, and the index with the loop's variable renamed.
+struct RowKey {
+  int buffer;
+  std::string index;
+  auto operator<=>(const RowKey&) const = default;
+};
+
+struct RowReads {
+  std::vector<size_t> loops;  // of the body, ascending
+  Expr first;                 // in the first of them
+};
+
+const Symbol kAnyVariable{'i', -1};
+
+std::map<RowKey, RowReads> rows_read(const std::vector<Stmt>& body, const SymExpr& extent,
+                                     const absl::flat_hash_set<int>& excluded) {
+  std::map<RowKey, RowReads> rows;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const auto* loop = std::get_if<Loop>(&body[i]);
+    if (!loop || !is_innermost(*loop) || loop->extent != extent) continue;
+    for (const Stmt& leaf : loop->body) {
+      for_each_node(expressions(leaf), [&](Expr e) {
+        if (e.op() != ScalarOp::load || excluded.contains(e.buffer()) || !e.args().empty()) return;
+        // What does not change from row to row stays in the cache anyway.
+        if (e.index().coefficient(loop->var) != 1 || e.index().symbols().size() < 2) return;
+        const SymExpr index = e.index().substitute({{loop->var, SymExpr::symbol(kAnyVariable)}});
+        RowReads& reads = rows[{e.buffer(), index.str()}];
+        if (reads.loops.empty()) reads.first = e;
+        if (reads.loops.empty() || reads.loops.back() != i) reads.loops.push_back(i);
+      });
+    }
+  }
+  std::erase_if(rows, [](const auto& row) { return row.second.loops.size() < 2; });
+  return rows;
+}
+
+void keep_rows_in(LoopProgram& program, std::vector<Stmt>& body,
+                  const absl::flat_hash_set<int>& excluded) {
+  std::vector<SymExpr> extents;
+  for (Stmt& stmt : body) {
+    auto* loop = std::get_if<Loop>(&stmt);
+    if (!loop) continue;
+    if (!is_innermost(*loop))
+      keep_rows_in(program, loop->body, excluded);
+    else if (std::find(extents.begin(), extents.end(), loop->extent) == extents.end())
+      extents.push_back(loop->extent);
+  }
+  int64_t kept = 0;
+  for (const SymExpr& extent : extents) {
+    if (!row_fits_registers(extent)) continue;
+    for (const auto& [key, reads] : rows_read(body, extent, excluded)) {
+      if (kept++ == kMostRows) return;
+      const DType dtype = reads.first.dtype();
+      const int row = static_cast<int>(program.buffers.size());
+      const Buffer& from = program.buffers[key.buffer];
+      program.buffers.push_back({str_cat(from.name, "_row"),
+                                 {dtype, from.type.device, {extent}, {SymExpr(1)}},
+                                 BufferRole::kLocal});
+      for (size_t i : reads.loops) {
+        auto& loop = std::get<Loop>(body[i]);
+        const SymExpr place = SymExpr::symbol(loop.var);
+        if (i == reads.loops.front()) {
+          loop.body.insert(loop.body.begin(), Store{row, place, reads.first});
+          continue;
+        }
+        const Expr value = program.pool.load(row, place, dtype);
+        for (Stmt& leaf : loop.body)
+          replace_loads(program.pool, leaf, [&](Expr e) {
+            const SymExpr index = e.index().substitute({{loop.var, SymExpr::symbol(kAnyVariable)}});
+            return e.buffer() == key.buffer && index.str() == key.index ? value : Expr();
+          });
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool lanes_can_keep(std::span<const Use> uses, const SymExpr& dropped, int64_t size) {
+  if (is_one_value(uses)) return true;
+  return row_fits_registers(size) && std::all_of(uses.begin(), uses.end(), [&](const Use& u) {
+           return !u.around.empty() && is_innermost(*u.around.back()) &&
+                  u.around.back()->extent == SymExpr(size) &&
+                  u.access.index - dropped == SymExpr::symbol(u.around.back()->var);
+         });
+}
+
+void keep_sums(LoopProgram& program, Kernel& kernel) {
+  absl::flat_hash_set<int> read;
+  for (const Stmt& stmt : kernel.body)
+    for (int b : buffers_read(stmt)) read.insert(b);
+  keep_sums_in(program, kernel.body, read);
+}
+
+void keep_rows(LoopProgram& program, Kernel& kernel) {
+  absl::flat_hash_set<int> excluded;
+  for (const Stmt& stmt : kernel.body)
+    for (int b : buffers_written(stmt)) excluded.insert(b);
+  keep_rows_in(program, kernel.body, excluded);
+}
+
+}  // namespace inductor
