@@ -1,15 +1,20 @@
 #include "inductor/compile.h"
 
+#include <algorithm>
 #include <map>
+
+#include "absl/strings/str_join.h"
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/dump.h"
+#include "aten_bridge/base/once.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/backend/device_backend.h"
 #include "inductor/cache/kernel_cache.h"
 #include "inductor/ir/text.h"
 #include "inductor/lowering/lowering.h"
 #include "inductor/passes/passes.h"
+#include "inductor/repro.h"
 #include "inductor/runtime/aten/run.h"
 #include "inductor/schedule/memory_plan.h"
 #include "inductor/schedule/schedule.h"
@@ -21,12 +26,16 @@ namespace {
 using aten_bridge::dump;
 using aten_bridge::DumpStage;
 using aten_bridge::Graph;
+using aten_bridge::say_once;
 using aten_bridge::str_cat;
 
 // A graph on its way, after everything that needs no compiler.
 struct Planned {
+  const Graph* graph = nullptr;
+  LeftToAten left;  // operators whose kernels a compiler rejected
   const DeviceBackend* backend = nullptr;
-  std::vector<EmittedKernel> kernels;  // one a Launch step, in order
+  std::vector<EmittedKernel> kernels;             // one a Launch step, in order
+  std::vector<std::vector<std::string>> origins;  // of each kernel
   KernelPlan plan;
   Report report;
 };
@@ -48,15 +57,17 @@ void report_kernel(const Kernel& kernel, const EmittedKernel& emitted, Report& r
   report.kernels.push_back({emitted.name, kernel.origins, 1});
 }
 
-absl::StatusOr<Planned> plan_graph(const Graph& graph, Timing& timing) {
+absl::StatusOr<Planned> plan_graph(const Graph& graph, LeftToAten left, Timing& timing) {
   Planned planned;
+  planned.graph = &graph;
+  planned.left = std::move(left);
   const Device device = device_of(graph);
   auto found = backend_for(device);
   if (!found.ok()) return found.status();
   planned.backend = *found;
   const DeviceBackend& backend = *planned.backend;
 
-  LoopProgram program = timing.measure("lower", [&] { return lower(graph); });
+  LoopProgram program = timing.measure("lower", [&] { return lower(graph, planned.left); });
   timing.measure("passes", [&] { run_passes(program); });
   dump(DumpStage::kLoops, graph.name, [&] { return print(program); });
   planned.report.not_fused =
@@ -66,6 +77,7 @@ absl::StatusOr<Planned> plan_graph(const Graph& graph, Timing& timing) {
     for (const Stmt& stmt : program.body) {
       if (auto* kernel = std::get_if<Kernel>(&stmt)) {
         planned.kernels.push_back(backend.emit(program, *kernel));
+        planned.origins.push_back(kernel->origins);
         const EmittedKernel& emitted = planned.kernels.back();
         report_kernel(*kernel, emitted, planned.report);
         dump(DumpStage::kKernel, str_cat(emitted.name, backend.source_suffix()),
@@ -84,25 +96,76 @@ absl::StatusOr<Planned> plan_graph(const Graph& graph, Timing& timing) {
   return planned;
 }
 
-// Launchers by graph, one a kernel. The kernels of all graphs of a backend are built together.
-absl::StatusOr<std::vector<std::vector<Launcher>>> build_kernels(std::span<const Planned> planned) {
+struct Loaded {
+  std::vector<std::vector<Launcher>> launchers;  // by graph, one a kernel; empty ones: rejected
+  std::vector<Rejection> rejected;
+};
+
+// The kernels of all graphs of a backend are built together.
+absl::StatusOr<Loaded> build_kernels(std::span<const Planned> planned) {
   std::map<const DeviceBackend*, std::vector<size_t>> graphs;
   for (size_t i = 0; i < planned.size(); ++i) graphs[planned[i].backend].push_back(i);
-  std::vector<std::vector<Launcher>> launchers(planned.size());
+  Loaded built;
+  built.launchers.resize(planned.size());
   for (const auto& [backend, members] : graphs) {
     std::vector<const EmittedKernel*> kernels;
     for (size_t i : members)
       for (const EmittedKernel& kernel : planned[i].kernels) kernels.push_back(&kernel);
-    auto loaded = KernelCache::of_process()->get(*backend, kernels);
+    auto loaded = KernelCache::of_process()->get(*backend, kernels, nullptr, &built.rejected);
     if (!loaded.ok()) return loaded.status();
     auto next = loaded->begin();
     for (size_t i : members) {
       const auto end = next + static_cast<std::ptrdiff_t>(planned[i].kernels.size());
-      launchers[i].assign(next, end);
+      built.launchers[i].assign(next, end);
       next = end;
     }
   }
-  return launchers;
+  return built;
+}
+
+// Plans a graph again with the operators of its rejected kernels left to ATen; says so.
+absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> launchers,
+                                   std::span<const Rejection> rejected, Timing& timing) {
+  LeftToAten left = planned.left;
+  std::map<std::string, std::string> operators;  // by kernel
+  for (size_t k = 0; k < launchers.size(); ++k) {
+    if (launchers[k].function) continue;
+    left.insert(planned.origins[k].begin(), planned.origins[k].end());
+    operators.emplace(planned.kernels[k].name, absl::StrJoin(planned.origins[k], ", "));
+  }
+  if (left.size() == planned.left.size()) return rejected.front().status;
+  for (const Rejection& rejection : rejected) {
+    const auto found = operators.find(rejection.kernel.name);
+    if (found == operators.end()) continue;  // another graph's
+    const std::string repro = write_repro(*planned.graph, *planned.backend, rejection);
+    say_once(rejection.kernel.name, str_cat("the compiler rejected ", rejection.kernel.name,
+                                            ", so ", found->second, " run in ATen; ",
+                                            repro.empty() ? std::string(rejection.status.message())
+                                                          : str_cat("a repro is in ", repro)));
+  }
+  auto again = plan_graph(*planned.graph, std::move(left), timing);
+  if (again.ok()) planned = *std::move(again);
+  return again.status();
+}
+
+// Builds, and where a compiler rejects kernels, plans and builds again without them. Every round
+// leaves more operators to ATen.
+absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Planned>& planned,
+                                                                  Timing& timing) {
+  for (;;) {
+    auto built = timing.measure("build", [&] { return build_kernels(planned); });
+    if (!built.ok()) return built.status();
+    if (built->rejected.empty()) return std::move(built->launchers);
+    for (size_t i = 0; i < planned.size(); ++i) {
+      const auto& launchers = built->launchers[i];
+      const bool complete = std::all_of(launchers.begin(), launchers.end(),
+                                        [](const Launcher& l) { return l.function != nullptr; });
+      if (complete) continue;
+      const absl::Status status =
+          plan_without_rejected(planned[i], launchers, built->rejected, timing);
+      if (!status.ok()) return status;
+    }
+  }
 }
 
 }  // namespace
@@ -112,12 +175,12 @@ absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
   Timing timing;
   std::vector<Planned> planned;
   for (const Graph* graph : graphs) {
-    auto one = plan_graph(*graph, timing);
+    auto one = plan_graph(*graph, {}, timing);
     if (!one.ok()) return one.status();
     planned.push_back(*std::move(one));
   }
 
-  auto launchers = timing.measure("build", [&] { return build_kernels(planned); });
+  auto launchers = build_or_leave(planned, timing);
   if (!launchers.ok()) return launchers.status();
 
   std::vector<std::shared_ptr<const CompiledGraph>> compiled;

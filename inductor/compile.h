@@ -16,6 +16,7 @@
 namespace inductor {
 
 // All graphs' kernels are built together: equal ones once, in few translation units, in parallel.
+// A kernel that the compiler rejects makes its operators extern calls.
 // Throws InternalError when a stage breaks the law of its artefact.
 absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
     std::span<const aten_bridge::Graph* const> graphs);

@@ -154,7 +154,7 @@ absl::Status KernelCache::build(const DeviceBackend& backend, std::span<Wanted* 
       missing[i]->launcher = *std::move(built.kernels[i].launcher);
       ++counts.built;
     } else if (absl::IsInvalidArgument(one)) {
-      missing[i]->rejection = {missing[i]->kernel, one, built.kernels[i].log};
+      missing[i]->rejection = {*missing[i]->kernel, one, built.kernels[i].log};
     } else {
       status.Update(one);
     }

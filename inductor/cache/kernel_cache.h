@@ -30,7 +30,7 @@ struct CacheCounts {
 };
 
 struct Rejection {
-  const EmittedKernel* kernel = nullptr;
+  EmittedKernel kernel;
   absl::Status status;
   std::string log;  // the compiler's words
 };

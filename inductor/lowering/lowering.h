@@ -3,7 +3,10 @@
 //   LoopProgram loops = lower(graph);
 #pragma once
 
+#include <string>
 #include <string_view>
+
+#include "absl/container/flat_hash_set.h"
 
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
@@ -18,6 +21,10 @@ OpKind kind_of(std::string_view op);
 // What the partition may repeat, derived from the kind.
 aten_bridge::Recompute recompute_of(const aten_bridge::Node& node);
 
-LoopProgram lower(const aten_bridge::Graph& graph);
+// Operators, or origins of operators, that are extern calls although they have a row. Views stay
+// what they are: they run nothing.
+using LeftToAten = absl::flat_hash_set<std::string>;
+
+LoopProgram lower(const aten_bridge::Graph& graph, const LeftToAten& left = {});
 
 }  // namespace inductor

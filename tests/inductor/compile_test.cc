@@ -1,5 +1,8 @@
 #include "inductor/compile.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +11,11 @@
 #include "absl/strings/str_cat.h"
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/once.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/runtime/aten/run.h"
+#include "tests/inductor/support/scratch_directory.h"
+#include "tests/inductor/support/variable.h"
 #include "tests/support/golden.h"
 
 namespace inductor {
@@ -218,6 +224,85 @@ TEST(Compile, AMissingCompilerIsAStatus) {
   unsetenv("TORCHDYN_CXX");
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(std::string(result.status().message()), ::testing::HasSubstr("no-such-compiler"));
+}
+
+// A host compiler that rejects what contains a text.
+class PickyCompiler {
+ public:
+  explicit PickyCompiler(const std::string& text) : wish_("TORCHDYN_CXX", folder_.path() + "/c++") {
+    std::ofstream(folder_.path() + "/c++")
+        << "#!/bin/sh\nfor f; do case $f in *.cc) if grep -q '" << text << "' $f; then echo it has "
+        << text << "; exit 1; fi;; esac; done\nexec g++ \"$@\"\n";
+    std::filesystem::permissions(folder_.path() + "/c++", std::filesystem::perms::owner_all);
+  }
+
+ private:
+  ScratchDirectory folder_;
+  Variable wish_;
+};
+
+// Two fusions with a matrix product between; kMark is in the text of the second.
+constexpr char kTwoFusions[] = R"(graph 1 g(x: f32[8, 16], w: f32[16, 8]) {
+    %0: f32[8, 16] = aten::relu(x)
+    %1: f32[8, 8] = aten::mm(%0, mat2=w)
+    %2: f32[8, 8] = aten::mul.Tensor(%1, other=3.25)
+    %3: f32[8, 8]{1, 8} = aten::permute(%2, dims=[1, 0])
+    %4: f32[8, 8] = aten::tanh(%3)
+    return %4
+  })";
+constexpr char kMark[] = "void mul_tanh_";
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Compile, ARejectedKernelIsLeftToAtenAlone) {
+  const ScratchDirectory cache;
+  const Variable cache_path("TORCHDYN_CACHE_DIR", cache.path());
+  const PickyCompiler compiler(kMark);
+  const Graph graph = parsed(kTwoFusions);
+  expect_as_aten(graph);
+  const auto result = compiled(graph);
+  EXPECT_THAT(result->report.kernels, SizeIs(1));
+  EXPECT_THAT(result->report.extern_calls,
+              ElementsAre("aten::mm", "aten::mul.Tensor", "aten::tanh"));
+}
+
+TEST(Compile, AGraphOfRejectedKernelsRunsInAten) {
+  const ScratchDirectory cache;
+  const Variable cache_path("TORCHDYN_CACHE_DIR", cache.path());
+  const PickyCompiler compiler("extern .C. void");
+  expect_as_aten(parsed(kSoftmax));
+  EXPECT_THAT(compiled(parsed(kSoftmax))->report.kernels, IsEmpty());
+}
+
+TEST(Compile, ARejectedKernelIsSaidOnceAndLeavesARepro) {
+  const ScratchDirectory cache;
+  const Variable cache_path("TORCHDYN_CACHE_DIR", cache.path());
+  const aten_bridge::SaidCapture said;
+  const Graph graph = parsed(kTwoFusions);
+  {
+    const PickyCompiler compiler(kMark);
+    compiled(graph);
+    compiled(graph);
+  }
+  ASSERT_THAT(said.messages(), SizeIs(1));
+  const std::string message = said.messages()[0];
+  EXPECT_THAT(message, ::testing::HasSubstr("aten::mul.Tensor, aten::tanh run in ATen"));
+  const std::string folder = message.substr(message.find('/'));
+  EXPECT_THAT(read_file(folder + "/kernel.cc"), ::testing::HasSubstr(kMark));
+  EXPECT_THAT(read_file(folder + "/compiler.log"), ::testing::HasSubstr("it has"));
+  EXPECT_THAT(read_file(folder + "/README.txt"), ::testing::HasSubstr(folder + "/graph.txt"));
+  const Graph again = parsed(read_file(folder + "/graph.txt"));
+  EXPECT_EQ(print(again), print(graph));
+  expect_as_aten(again);
+}
+
+// What a repro's README names: the graph of TORCHDYN_REPLAY, else any.
+TEST(Compile, ReplaysAGraphThatTheUserNames) {
+  const char* path = std::getenv("TORCHDYN_REPLAY");
+  expect_as_aten(parsed(path ? read_file(path) : kSoftmax));
 }
 
 TEST(Compile, EveryGoldenOfTheLoweringComputesWhatAtenDoes) {
