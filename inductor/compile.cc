@@ -9,6 +9,7 @@
 #include "aten_bridge/base/dump.h"
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/text.h"
 #include "inductor/backend/device_backend.h"
 #include "inductor/cache/kernel_cache.h"
 #include "inductor/ir/text.h"
@@ -33,6 +34,7 @@ using aten_bridge::str_cat;
 struct Planned {
   const Graph* graph = nullptr;
   LeftToAten left;  // operators whose kernels a compiler rejected
+  Device device;
   const DeviceBackend* backend = nullptr;
   std::vector<EmittedKernel> kernels;             // one a Launch step, in order
   std::vector<std::vector<std::string>> origins;  // of each kernel
@@ -40,12 +42,35 @@ struct Planned {
   Report report;
 };
 
-// A graph is for one device; a graph without tensors is for the CPU.
+// A graph's kernels run on one device: on the GPU, where any of its tensors is. A graph without
+// tensors is for the CPU.
 Device device_of(const Graph& graph) {
+  Device device;
+  const auto see = [&](const TensorType& type) {
+    if (device.kind == Device::Kind::kCpu) device = type.device;
+  };
+  for (const auto& input : graph.inputs()) see(input.type());
   for (const auto& node : graph.nodes())
     for (const auto& type : node->outputs)
-      if (type) return type->device;
-  return graph.inputs().empty() ? Device{} : graph.inputs().front().type().device;
+      if (type) see(*type);
+  return device;
+}
+
+std::string device_text(const Device& device) {
+  return device.kind == Device::Kind::kCpu ? "the CPU" : str_cat("cuda:", device.index);
+}
+
+// Extern calls may mix devices as LibTorch allows; a kernel touches memory of its own device only.
+absl::Status check_device(const LoopProgram& program, const Kernel& kernel,
+                          const EmittedKernel& emitted, const Device& device) {
+  for (int b : emitted.buffers) {
+    const Buffer& buffer = program.buffers[b];
+    if (buffer.type.device == device) continue;
+    return absl::UnimplementedError(
+        str_cat("tensors on two devices: ", absl::StrJoin(kernel.origins, ", "), " has ",
+                print(buffer.type), " where others are on ", device_text(device)));
+  }
+  return absl::OkStatus();
 }
 
 void report_kernel(const Kernel& kernel, const EmittedKernel& emitted, Report& report) {
@@ -57,38 +82,43 @@ void report_kernel(const Kernel& kernel, const EmittedKernel& emitted, Report& r
   report.kernels.push_back({emitted.name, kernel.origins, 1});
 }
 
+absl::Status emit(const LoopProgram& program, Planned& planned) {
+  for (const Stmt& stmt : program.body) {
+    if (auto* kernel = std::get_if<Kernel>(&stmt)) {
+      planned.kernels.push_back(planned.backend->emit(program, *kernel));
+      planned.origins.push_back(kernel->origins);
+      const EmittedKernel& emitted = planned.kernels.back();
+      const absl::Status same = check_device(program, *kernel, emitted, planned.device);
+      if (!same.ok()) return same;
+      report_kernel(*kernel, emitted, planned.report);
+      dump(DumpStage::kKernel, str_cat(emitted.name, planned.backend->source_suffix()),
+           [&] { return emitted.text; });
+    } else if (auto* call = std::get_if<ExternCall>(&stmt)) {
+      planned.report.extern_calls.push_back(call->op);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Planned> plan_graph(const Graph& graph, LeftToAten left, Timing& timing) {
   Planned planned;
   planned.graph = &graph;
   planned.left = std::move(left);
-  const Device device = device_of(graph);
-  auto found = backend_for(device);
-  if (!found.ok()) return found.status();
-  planned.backend = *found;
-  const DeviceBackend& backend = *planned.backend;
+  planned.device = device_of(graph);
+  auto backend = backend_for(planned.device);
+  if (!backend.ok()) return backend.status();
+  planned.backend = *backend;
 
   LoopProgram program = timing.measure("lower", [&] { return lower(graph, planned.left); });
   timing.measure("passes", [&] { run_passes(program); });
   dump(DumpStage::kLoops, graph.name, [&] { return print(program); });
   planned.report.not_fused =
-      timing.measure("schedule", [&] { return schedule(program, backend.features()); });
+      timing.measure("schedule", [&] { return schedule(program, planned.backend->features()); });
   dump(DumpStage::kSchedule, graph.name, [&] { return print(program); });
-  timing.measure("emit", [&] {
-    for (const Stmt& stmt : program.body) {
-      if (auto* kernel = std::get_if<Kernel>(&stmt)) {
-        planned.kernels.push_back(backend.emit(program, *kernel));
-        planned.origins.push_back(kernel->origins);
-        const EmittedKernel& emitted = planned.kernels.back();
-        report_kernel(*kernel, emitted, planned.report);
-        dump(DumpStage::kKernel, str_cat(emitted.name, backend.source_suffix()),
-             [&] { return emitted.text; });
-      } else if (auto* call = std::get_if<ExternCall>(&stmt)) {
-        planned.report.extern_calls.push_back(call->op);
-      }
-    }
-  });
+  const absl::Status emitted = timing.measure("emit", [&] { return emit(program, planned); });
+  if (!emitted.ok()) return emitted;
   planned.plan = timing.measure("plan", [&] { return plan_memory(program, planned.kernels); });
-  planned.plan.device = device;
+  planned.plan.device = planned.device;
   dump(DumpStage::kPlan, graph.name, [&] { return print(planned.plan); });
   const absl::Status valid = timing.measure("verify", [&] { return verify(planned.plan); });
   TD_CHECK(valid.ok(), std::string(valid.message()), "\n", print(planned.plan));

@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include <ATen/Context.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/ScalarType.h>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +74,18 @@ absl::StatusOr<LinkedCall> link_call(const KernelPlan& plan, const ExternCall& c
   return linked;
 }
 
+// LibTorch's CUDA half registers its allocator when a program loads it; this library never does.
+absl::StatusOr<PlanDevice> link_device(const Device& device) {
+  if (device.kind == Device::Kind::kCpu) return PlanDevice{c10::kCPU, c10::GetCPUAllocator(), 1};
+  constexpr uintptr_t kVectorBytes = 16;
+  const c10::Device cuda(c10::kCUDA, static_cast<c10::DeviceIndex>(device.index));
+  auto* allocator =
+      dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
+  if (!allocator) return absl::FailedPreconditionError("LibTorch's CUDA library is not loaded");
+  if (!allocator->initialized()) at::globalContext().lazyInitDevice(c10::kCUDA);
+  return PlanDevice{cuda, allocator, kVectorBytes};
+}
+
 bool is_static(const PlanBuffer& buffer) {
   return span_bytes(buffer.type).has_value() && buffer.offset.is_constant() &&
          std::all_of(buffer.type.strides.begin(), buffer.type.strides.end(),
@@ -81,6 +96,9 @@ bool is_static(const PlanBuffer& buffer) {
 
 absl::StatusOr<std::shared_ptr<const LinkedPlan>> link(const KernelPlan& plan) {
   auto linked = std::make_shared<LinkedPlan>();
+  auto device = link_device(plan.device);
+  if (!device.ok()) return device.status();
+  linked->device = *device;
   for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
     const PlanBuffer& buffer = plan.buffers[b];
     if (!is_static(buffer))

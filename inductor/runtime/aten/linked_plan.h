@@ -8,6 +8,8 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/Device.h>
 #include <c10/util/SmallVector.h>
 
 #include "inductor/runtime/core/kernel_plan.h"
@@ -44,7 +46,15 @@ struct LinkedCall {
   std::vector<ListSlot> lists;
 };
 
+// Where a plan's kernels run and its memory comes from.
+struct PlanDevice {
+  c10::Device device{c10::kCPU};
+  c10::Allocator* allocator = nullptr;
+  uintptr_t alignment = 1;  // bytes; kernels rely on it for every address that they are given
+};
+
 struct LinkedPlan {
+  PlanDevice device;
   std::vector<Layout> buffers;
   std::vector<std::pair<int, int64_t>> arena;  // buffers and their offsets
   int64_t arena_bytes = 0;

@@ -2,7 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty_strided.h>
-#include <c10/core/CPUAllocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Stream.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "absl/container/inlined_vector.h"
@@ -21,19 +22,30 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(void*, int64_t, int
                    [&](int64_t begin, int64_t end) { body(argument, begin, end); });
 }
 
-constexpr TdContext kContext{parallel_for, nullptr};
-
-c10::Storage allocate_storage(int64_t bytes) {
-  auto* allocator = c10::GetCPUAllocator();
+c10::Storage allocate_storage(int64_t bytes, c10::Allocator* allocator) {
   return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
                                                allocator, /*resizable=*/true);
 }
 
-at::Tensor make_tensor(c10::Storage storage, const Layout& layout, int64_t offset) {
-  auto impl = c10::make_intrusive<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), layout.dtype);
-  impl->set_sizes_and_strides(layout.sizes, layout.strides, offset);
+at::Tensor make_tensor(c10::Storage storage, caffe2::TypeMeta dtype, c10::IntArrayRef sizes,
+                       c10::IntArrayRef strides, int64_t offset) {
+  const auto key =
+      storage.device().is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
+  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
+                                                   dtype);
+  impl->set_sizes_and_strides(sizes, strides, offset);
   return at::Tensor(std::move(impl));
+}
+
+at::Tensor make_tensor(c10::Storage storage, const Layout& layout, int64_t offset) {
+  return make_tensor(std::move(storage), layout.dtype, layout.sizes, layout.strides, offset);
+}
+
+// The bytes of a tensor as they lie in memory, gaps and shared elements included.
+at::Tensor bytes_of(const at::Tensor& tensor, int64_t bytes) {
+  const auto item = static_cast<int64_t>(tensor.dtype().itemsize());
+  return make_tensor(tensor.storage(), caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1},
+                     tensor.storage_offset() * item);
 }
 
 bool has_layout(const at::Tensor& tensor, const Layout& layout) {
@@ -53,7 +65,7 @@ class Execution final : public TensorMemory {
     for (size_t i = 0; i < places.size(); ++i)
       set(places[i], std::move(inputs[i]), addresses_.data());
     if (plan_.arena_bytes == 0) return;
-    arena_ = allocate_storage(plan_.arena_bytes);
+    arena_ = allocate_storage(plan_.arena_bytes, plan_.device.allocator);
     char* base = static_cast<char*>(arena_.mutable_data());
     for (auto [buffer, offset] : plan_.arena) addresses_[buffer] = base + offset;
   }
@@ -62,7 +74,8 @@ class Execution final : public TensorMemory {
 
   void* allocate(int buffer) override {
     const Layout& layout = plan_.buffers[buffer];
-    tensors_[buffer] = make_tensor(allocate_storage(layout.bytes), layout, 0);
+    tensors_[buffer] =
+        make_tensor(allocate_storage(layout.bytes, plan_.device.allocator), layout, 0);
     return tensors_[buffer].storage().mutable_data();
   }
 
@@ -95,8 +108,21 @@ class Execution final : public TensorMemory {
 
  private:
   void set(int buffer, at::Tensor tensor, void** addresses) {
-    addresses[buffer] = const_cast<void*>(tensor.const_data_ptr());
+    void* address = const_cast<void*>(tensor.const_data_ptr());
+    if (reinterpret_cast<uintptr_t>(address) % plan_.device.alignment != 0)
+      address = aligned_copy(tensor, plan_.buffers[buffer].bytes);
+    addresses[buffer] = address;
     tensors_[buffer] = std::move(tensor);
+  }
+
+  // What kernels read in the place of a tensor whose address they cannot take. Extern calls and
+  // results go on with the tensor itself.
+  void* aligned_copy(const at::Tensor& tensor, int64_t bytes) {
+    aligned_.push_back(allocate_storage(bytes, plan_.device.allocator));
+    const at::Tensor to = make_tensor(aligned_.back(), caffe2::TypeMeta::Make<uint8_t>(), {bytes},
+                                      {1}, 0);
+    to.copy_(bytes_of(tensor, bytes));
+    return aligned_.back().mutable_data();
   }
 
   at::Tensor tensor(const View& view) const {
@@ -150,6 +176,7 @@ class Execution final : public TensorMemory {
   absl::InlinedVector<at::Tensor, 32> tensors_;  // one a buffer; none for the arena's
   absl::InlinedVector<void*, 32> addresses_;
   c10::Storage arena_{};
+  std::vector<c10::Storage> aligned_;
   torch::jit::Stack stack_;
 };
 
@@ -160,8 +187,14 @@ const c10::DispatchKeySet kExcluded =
 
 std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> inputs) {
   const c10::impl::ExcludeDispatchKeyGuard below(kExcluded);
+  TdContext context{parallel_for, nullptr};
+  c10::OptionalDeviceGuard guard;
+  if (const c10::Device device = graph.linked->device.device; !device.is_cpu()) {
+    guard.reset_device(device);
+    context.stream = c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
+  }
   Execution execution(graph, std::move(inputs));
-  run_steps(graph.plan, graph.launchers, execution.addresses(), execution, kContext);
+  run_steps(graph.plan, graph.launchers, execution.addresses(), execution, context);
   return execution.outputs();
 }
 

@@ -71,7 +71,8 @@ class PlanParser {
     while (!in_.eat("}")) plan_.steps.push_back(step());
     if (!in_.at_end()) in_.fail("the end");
     for (std::string_view input : inputs) plan_.inputs.push_back(known(input));
-    if (!plan_.buffers.empty()) plan_.device = plan_.buffers[0].type.device;
+    for (const PlanBuffer& b : plan_.buffers)
+      if (plan_.device.kind == Device::Kind::kCpu) plan_.device = b.type.device;
     std::swap(in_, outputs);
     if (!in_.sees("{\n")) {
       do plan_.outputs.push_back(parse_ref(in_, lookup_, names_));
