@@ -10,11 +10,13 @@ struct Row {
   std::string_view text;
   int64_t bytes;
   DTypeKind kind;
+  DTypeUse use;
   int number;  // at::ScalarType's
 };
 
 constexpr Row kRows[] = {
-#define DTYPE(name, text, bytes, kind, number) {DType::name, #text, bytes, DTypeKind::kind, number},
+#define DTYPE(name, text, bytes, kind, use, number) \
+  {DType::name, #text, bytes, DTypeKind::kind, DTypeUse::use, number},
 #include "aten_bridge/base/dtype.def"
 #undef DTYPE
 };
@@ -29,6 +31,7 @@ const Row& row(DType dtype) {
 
 int64_t size_in_bytes(DType dtype) { return row(dtype).bytes; }
 DTypeKind kind(DType dtype) { return row(dtype).kind; }
+bool is_computed(DType dtype) { return row(dtype).use == DTypeUse::kComputed; }
 std::string_view to_string(DType dtype) { return row(dtype).text; }
 int scalar_type_number(DType dtype) { return row(dtype).number; }
 

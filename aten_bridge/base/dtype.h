@@ -15,9 +15,11 @@ enum class DType : uint8_t {
 };
 
 enum class DTypeKind : uint8_t { kBoolean, kUnsigned, kSigned, kFloating, kComplex };
+enum class DTypeUse : uint8_t { kComputed, kCarried };
 
 int64_t size_in_bytes(DType dtype);
 DTypeKind kind(DType dtype);
+bool is_computed(DType dtype);  // generated kernels may load, store and compute it
 std::string_view to_string(DType dtype);
 std::optional<DType> parse_dtype(std::string_view text);
 

@@ -323,7 +323,7 @@ class Parser {
     const std::string_view digits = in.number();
     in.expect(":");
     const auto dtype = aten_bridge::parse_dtype(in.word());
-    if (!dtype || is_complex(*dtype)) in.fail("a real dtype before here");
+    if (!dtype || !is_computed(*dtype)) in.fail("a dtype of scalar code before here");
     const char* const end = digits.data() + digits.size();
     if (!is_floating(*dtype)) {
       int64_t value = 0;

@@ -113,7 +113,7 @@ std::optional<ScalarOp> parse_scalar_op(std::string_view name) {
 }
 
 bool is_defined_on(const ScalarOpRow& row, DType dtype) {
-  if (dtype != compute_dtype(dtype) || is_complex(dtype)) return false;
+  if (dtype != compute_dtype(dtype) || !is_computed(dtype)) return false;
   const char domain = dtype == DType::kBool ? 'B' : is_floating(dtype) ? 'F' : 'I';
   return row.domain.find(domain) != std::string_view::npos;
 }

@@ -167,7 +167,7 @@ class Verifier {
 
   void expression(Expr root) const {
     for_each_node({&root, 1}, [&](Expr e) {
-      require(!is_complex(e.dtype()), "complex scalar code");
+      require(is_computed(e.dtype()), "scalar code of dtype ", to_string(e.dtype()));
       switch (e.op()) {
         case ScalarOp::constant:
           break;

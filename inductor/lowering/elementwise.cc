@@ -69,7 +69,7 @@ std::string_view Elementwise::text(std::string_view arg) const {
 Verdict is_plain(const Node& node) {
   if (node.outputs.empty() || !node.outputs[0]) return Verdict::no("no result");
   const auto check = [&](const TensorType& type) {
-    if (is_complex(type.dtype)) return Verdict::no("complex numbers");
+    if (!is_computed(type.dtype)) return Verdict::no("an element type without kernels");
     if (!(type.device == node.outputs[0]->device)) return Verdict::no("several devices");
     return Verdict::yes();
   };

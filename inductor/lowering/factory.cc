@@ -8,7 +8,8 @@ namespace {
 constexpr auto kPointwise = OpKind::kPointwise;
 
 Verdict fill(Builder& b, const Node& node, const std::function<Term(Elementwise&)>& value) {
-  if (!node.outputs[0] || is_complex(node.outputs[0]->dtype)) return Verdict::no("complex numbers");
+  if (!node.outputs[0] || !is_computed(node.outputs[0]->dtype))
+    return Verdict::no("an element type without kernels");
   const Nest nest = b.nest(node.outputs[0]->sizes);
   Elementwise e(b, node, nest, node.outputs[0]->dtype);
   const Term term = value(e);
@@ -35,7 +36,8 @@ Verdict scalar_tensor(Builder& b, const Node& node) {
 
 // start + step * i: in int64 for integers, in double for floating dtypes, as ATen does.
 Verdict arange(Builder& b, const Node& node) {
-  if (!node.outputs[0] || is_complex(node.outputs[0]->dtype)) return Verdict::no("complex numbers");
+  if (!node.outputs[0] || !is_computed(node.outputs[0]->dtype))
+    return Verdict::no("an element type without kernels");
   const Nest nest = b.nest(node.outputs[0]->sizes);
   const DType dtype = is_floating(node.outputs[0]->dtype) ? DType::kFloat64 : DType::kInt64;
   Elementwise e(b, node, nest, dtype);
