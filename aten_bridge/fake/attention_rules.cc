@@ -8,6 +8,7 @@
 
 #include "aten_bridge/fake/rule_parts.h"
 #include "aten_bridge/fake/rules.h"
+#include "aten_bridge/trace/capture.h"
 
 namespace aten_bridge {
 namespace {
@@ -79,6 +80,24 @@ TensorType in_order_of(const at::Tensor& t, const Sizes& sizes) {
   return type;
 }
 
+int64_t sequence_lengths(Arguments a, int output) {
+  return tensor(a, output == 4 ? 0 : 1).size(2);  // max_q, max_k
+}
+
+// (query, key, value, dropout_p, is_causal, return_debug_mask, *, scale?): output, logsumexp,
+// cum_seq_q and _k (none), max_q, max_k, the random state, one that is unused, debug mask (empty).
+Types flash(Arguments a) {
+  if (a[5].toBool()) throw CaptureError("attention is asked for a debug mask");
+  const at::Tensor& query = tensor(a, 0);
+  Types types(9);
+  types[0] = in_order_of(query, output_sizes(query, tensor(a, 2)));
+  types[1] = dense({query.size(0), query.size(1), query.size(2)}, at::kFloat, query);
+  types[6] = dense({2}, at::kUInt64, query);
+  types[7] = dense({}, at::kUInt64, query);
+  types[8] = dense({0}, query);
+  return types;
+}
+
 // (query, key, value, attn_bias?, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, *,
 //  scale?): output, logsumexp, cum_seq_q and _k (none), max_q, max_k, seed, offset, debug mask
 //  (none)
@@ -92,14 +111,12 @@ Types cudnn(Arguments a) {
   return types;
 }
 
-int64_t sequence_lengths(Arguments a, int output) {
-  return tensor(a, output == 4 ? 0 : 1).size(2);  // max_q, max_k
-}
-
 // (grad_out, query, key, value, ...): gradients like their tensors
 Types like_qkv(Arguments a) { return {like(tensor(a, 1)), like(tensor(a, 2)), like(tensor(a, 3))}; }
 
 constexpr ShapeRule kRules[] = {
+    {"aten::_scaled_dot_product_flash_attention", flash, sequence_lengths},
+    {"aten::_scaled_dot_product_flash_attention_backward", like_qkv},
     {"aten::_scaled_dot_product_cudnn_attention", cudnn, sequence_lengths},
     {"aten::_scaled_dot_product_cudnn_attention_backward", like_qkv},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_for_cpu},
