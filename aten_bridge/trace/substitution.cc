@@ -1,5 +1,8 @@
 #include "aten_bridge/trace/substitution.h"
 
+#include <chrono>
+#include <thread>
+
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,6 +22,8 @@ struct Substitution::Made {
 };
 
 namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(200);
 
 bool is_known(const at::Tensor& tensor) {
   const c10::DispatchKeySet keys = tensor.key_set();
@@ -125,8 +130,13 @@ void Substitution::refuse_state_of_optimizer(const OperatorInfo& info,
 }
 
 std::optional<std::string> Substitution::leaked() const {
+  // Autograd's device threads let their last task go a moment after grad() has returned.
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (const Made& made : made_)
-    if (made.tensor.use_count() > 0) return made.by->name;
+    while (made.tensor.use_count() > 0) {
+      if (std::chrono::steady_clock::now() > deadline) return made.by->name;
+      std::this_thread::yield();
+    }
   return std::nullopt;
 }
 
