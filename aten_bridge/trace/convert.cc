@@ -5,6 +5,7 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
@@ -117,7 +118,9 @@ c10::ScalarType to_scalar_type(DType dtype) {
 
 Device to_device(const c10::Device& device) {
   if (device.is_cpu()) return {Device::Kind::kCpu, 0};
-  if (device.is_cuda()) return {Device::Kind::kCuda, device.has_index() ? device.index() : 0};
+  if (device.is_cuda() && device.has_index()) return {Device::Kind::kCuda, device.index()};
+  if (device.is_cuda())
+    return {Device::Kind::kCuda, c10::impl::getDeviceGuardImpl(c10::kCUDA)->getDevice().index()};
   throw CaptureError(str_cat("tensors on the device ", device.str()));
 }
 

@@ -79,8 +79,7 @@ absl::StatusOr<PlanDevice> link_device(const Device& device) {
   if (device.kind == Device::Kind::kCpu) return PlanDevice{c10::kCPU, c10::GetCPUAllocator(), 1};
   constexpr uintptr_t kVectorBytes = 16;
   const c10::Device cuda(c10::kCUDA, static_cast<c10::DeviceIndex>(device.index));
-  auto* allocator =
-      dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
+  auto* allocator = dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
   if (!allocator) return absl::FailedPreconditionError("LibTorch's CUDA library is not loaded");
   if (!allocator->initialized()) at::globalContext().lazyInitDevice(c10::kCUDA);
   return PlanDevice{cuda, allocator, kVectorBytes};

@@ -29,10 +29,9 @@ c10::Storage allocate_storage(int64_t bytes, c10::Allocator* allocator) {
 
 at::Tensor make_tensor(c10::Storage storage, caffe2::TypeMeta dtype, c10::IntArrayRef sizes,
                        c10::IntArrayRef strides, int64_t offset) {
-  const auto key =
-      storage.device().is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
-  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
-                                                   dtype);
+  const auto key = storage.device().is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
+  auto impl =
+      c10::make_intrusive<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), dtype);
   impl->set_sizes_and_strides(sizes, strides, offset);
   return at::Tensor(std::move(impl));
 }
@@ -119,8 +118,8 @@ class Execution final : public TensorMemory {
   // results go on with the tensor itself.
   void* aligned_copy(const at::Tensor& tensor, int64_t bytes) {
     aligned_.push_back(allocate_storage(bytes, plan_.device.allocator));
-    const at::Tensor to = make_tensor(aligned_.back(), caffe2::TypeMeta::Make<uint8_t>(), {bytes},
-                                      {1}, 0);
+    const at::Tensor to =
+        make_tensor(aligned_.back(), caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1}, 0);
     to.copy_(bytes_of(tensor, bytes));
     return aligned_.back().mutable_data();
   }
@@ -191,7 +190,8 @@ std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> 
   c10::OptionalDeviceGuard guard;
   if (const c10::Device device = graph.linked->device.device; !device.is_cpu()) {
     guard.reset_device(device);
-    context.stream = c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
+    context.stream =
+        c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
   }
   Execution execution(graph, std::move(inputs));
   run_steps(graph.plan, graph.launchers, execution.addresses(), execution, context);

@@ -20,6 +20,11 @@ TEST(DType, EveryRowReadsBackFromItsTextAndItsNumber) {
   EXPECT_EQ(from_scalar_type_number(12), std::nullopt);
 }
 
+TEST(DType, KernelsComputeWithAllButComplexNumbersAndU64) {
+  for (DType d : kAll) EXPECT_EQ(is_computed(d), !is_complex(d) && d != DType::kUInt64);
+  EXPECT_TRUE(is_integral(DType::kUInt64));
+}
+
 TEST(DType, EveryTypeIsOfOneKind) {
   for (DType d : kAll) EXPECT_EQ(is_floating(d) + is_complex(d) + is_integral(d), 1);
   EXPECT_TRUE(is_integral(DType::kBool));

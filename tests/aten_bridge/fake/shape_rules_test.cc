@@ -251,6 +251,8 @@ const Sample kSamples[] = {
 constexpr std::string_view kOnlyOnCuda[] = {
     "aten::_scaled_dot_product_cudnn_attention",
     "aten::_scaled_dot_product_cudnn_attention_backward",
+    "aten::_scaled_dot_product_flash_attention",
+    "aten::_scaled_dot_product_flash_attention_backward",
     "aten::_scaled_dot_product_efficient_attention",
     "aten::_scaled_dot_product_efficient_attention_backward",
 };
@@ -292,6 +294,18 @@ TEST(ShapeRules, OfCudnnAttention) {
   EXPECT_EQ(geometry_on_cuda("aten::_scaled_dot_product_cudnn_attention",
                              {q.contiguous(), k, k, none(), true, 0.0, false, false, none()}),
             "BFloat16[2, 4, 6, 8][192, 48, 8, 1] Float[2, 4, 6, 1][24, 6, 1, 1] " + statistics);
+}
+
+TEST(ShapeRules, OfFlashAttention) {
+  const at::Tensor q = heads(6).to(at::kBFloat16), k = heads(9).to(at::kBFloat16), x = q;
+  EXPECT_EQ(geometry_on_cuda("aten::_scaled_dot_product_flash_attention",
+                             {q, k, k, 0.0, true, false, none()}),
+            "BFloat16[2, 4, 6, 8][192, 8, 32, 1] Float[2, 4, 6][24, 6, 1] undefined undefined "
+            "number number UInt64[2][1] UInt64[][] BFloat16[0][1] ");
+  EXPECT_EQ(geometry_on_cuda("aten::_scaled_dot_product_flash_attention_backward",
+                             {x, q, k, k, x, x, none(), none(), 6, 9, 0.0, true, x, x, none()}),
+            "BFloat16[2, 4, 6, 8][192, 8, 32, 1] BFloat16[2, 4, 9, 8][288, 8, 32, 1] "
+            "BFloat16[2, 4, 9, 8][288, 8, 32, 1] ");
 }
 
 TEST(ShapeRules, OfEfficientAttention) {

@@ -213,6 +213,15 @@ TEST(Run, DrawsRandomNumbersAsEagerDoes) {
   EXPECT_TRUE(run(graph, {x})[0].equal(expected));
 }
 
+TEST(Link, SaysThatLibTorchsCudaLibraryIsNotLoaded) {
+  auto plan = parse_plan(
+      "plan 1 f(arg0) -> buf0 {\n"
+      "  arg0: f32[4]@cuda:0 input\n  buf0: f32[4]@cuda:0 extern\n  arena 0\n"
+      "  call buf0 = aten::neg(self=arg0)\n}\n");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(std::string(link(*plan).status().message()), HasSubstr("CUDA library"));
+}
+
 TEST(Link, NamesAnOperatorThatLibTorchLacks) {
   auto plan = parse_plan(
       "plan 1 f(arg0) -> buf0 {\n"
