@@ -5,6 +5,9 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include <ATen/ops/empty.h>
 
@@ -31,6 +34,32 @@ std::vector<fs::path> header_files(const fs::path& folder) {
   return paths;
 }
 
+// Runs of letters; every other character alone.
+template <class F>
+void for_each_word(std::string_view text, F f) {
+  const auto is_letter = [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; };
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = begin + 1;
+    if (is_letter(text[begin]))
+      while (end < text.size() && is_letter(text[end])) ++end;
+    f(text.substr(begin, end - begin));
+  }
+}
+
+std::vector<std::string> most_frequent_words(std::string_view text, size_t count) {
+  std::unordered_map<std::string_view, int64_t> counts;
+  for_each_word(text, [&](std::string_view word) {
+    if (word.size() > 1) ++counts[word];
+  });
+  std::vector<std::pair<int64_t, std::string_view>> order;
+  for (const auto& [word, times] : counts) order.emplace_back(-times, word);
+  std::sort(order.begin(), order.end());
+  if (order.size() > count) order.resize(count);
+  std::vector<std::string> words;
+  for (const auto& [times, word] : order) words.emplace_back(word);
+  return words;
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path, size_t limit) {
@@ -47,20 +76,29 @@ std::string read_text(const std::string& path, size_t limit) {
   return text;
 }
 
-Corpus::Corpus(const std::string& text) {
-  const std::set<unsigned char> occurring(text.begin(), text.end());
-  characters_.assign(occurring.begin(), occurring.end());
-  std::array<uint8_t, 256> token_of{};
-  for (size_t i = 0; i < characters_.size(); ++i)
-    token_of[static_cast<unsigned char>(characters_[i])] = static_cast<uint8_t>(i);
-  tokens_.reserve(text.size());
-  for (unsigned char c : text) tokens_.push_back(token_of[c]);
+Corpus::Corpus(const std::string& text, int64_t vocabulary) {
+  const std::set<char> occurring(text.begin(), text.end());
+  for (char c : occurring) pieces_.emplace_back(1, c);
+  const auto words = static_cast<int64_t>(pieces_.size()) < vocabulary
+                         ? most_frequent_words(text, vocabulary - pieces_.size())
+                         : std::vector<std::string>();
+  pieces_.insert(pieces_.end(), words.begin(), words.end());
+  std::unordered_map<std::string_view, int32_t> token_of;
+  for (const std::string& piece : pieces_)
+    token_of.emplace(piece, static_cast<int32_t>(token_of.size()));
+  for_each_word(text, [&](std::string_view word) {
+    if (const auto known = token_of.find(word); known != token_of.end()) {
+      tokens_.push_back(known->second);
+      return;
+    }
+    for (size_t i = 0; i < word.size(); ++i) tokens_.push_back(token_of.at(word.substr(i, 1)));
+  });
 }
 
 void Corpus::check_long_enough(int64_t context) const {
   if (size() <= context) {
     throw TextError("the text is too short: it has " + std::to_string(size()) +
-                    " characters, training needs at least " + std::to_string(context + 1));
+                    " tokens, training needs at least " + std::to_string(context + 1));
   }
 }
 
@@ -79,9 +117,9 @@ Batch Corpus::batch(int64_t seed, int64_t rows, int64_t context) const {
 
 std::string Corpus::decode(const at::Tensor& tokens) const {
   std::string text;
-  const at::Tensor flat = tokens.contiguous();
+  const at::Tensor flat = tokens.cpu().contiguous();
   for (int64_t i = 0; i < flat.numel(); ++i)
-    text += characters_.at(static_cast<size_t>(flat.data_ptr<int64_t>()[i]));
+    text += pieces_.at(static_cast<size_t>(flat.data_ptr<int64_t>()[i]));
   return text;
 }
 

@@ -1,10 +1,9 @@
-// Text as batches of characters.
+// Text as batches of tokens: characters and, where a larger vocabulary is wanted, words.
 //   Corpus corpus(read_text(path));
-//   auto [inputs, targets] = corpus.batch(/*seed=*/step, /*rows=*/8, /*context=*/128);   // i64 [8,
-//   128] each std::string text = corpus.decode(tokens);
+//   auto [inputs, targets] = corpus.batch(/*seed=*/step, /*rows=*/8, /*context=*/128);
+//   std::string text = corpus.decode(tokens);     // inputs, targets: i64 [8, 128]
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -25,19 +24,19 @@ class TextError : public std::runtime_error {
 std::string read_text(const std::string& path, size_t limit = 4'000'000);
 
 struct Batch {
-  at::Tensor inputs, targets;  // targets are the inputs one character later
+  at::Tensor inputs, targets;  // targets are the inputs one token later
 };
 
 class Corpus {
  public:
-  explicit Corpus(const std::string& text);
+  // Tokens are the characters that occur and, up to `vocabulary` tokens in all, the words (runs of
+  // letters) that occur most often.
+  explicit Corpus(const std::string& text, int64_t vocabulary = 0);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
-  int64_t vocabulary() const {
-    return static_cast<int64_t>(characters_.size());
-  }  // characters that occur
+  int64_t vocabulary() const { return static_cast<int64_t>(pieces_.size()); }  // different tokens
 
-  // Throws TextError when no piece of `context` characters and its successor exists.
+  // Throws TextError when no piece of `context` tokens and its successor exists.
   void check_long_enough(int64_t context) const;
   // Pieces at random places; the same arguments give the same batch.
   Batch batch(int64_t seed, int64_t rows, int64_t context) const;
@@ -45,8 +44,8 @@ class Corpus {
   std::string decode(const at::Tensor& tokens) const;
 
  private:
-  std::string characters_;
-  std::vector<uint8_t> tokens_;
+  std::vector<std::string> pieces_;  // by token
+  std::vector<int32_t> tokens_;
 };
 
 }  // namespace gpt

@@ -69,7 +69,7 @@ FirstSteps first_steps_in_fresh_process(Options options, const std::string& kind
 FirstSteps first_steps(const Training& training, const Options& options) {
   FirstSteps result;
   result.start_up_s = static_cast<double>(now_ns() - options.spawned_at_ns) * 1e-9;
-  const MemoryMeter meter;
+  const MemoryMeter meter(training.device);
   const auto compiled = torchdyn::compile(next_token_loss);
   LossFunction loss = next_token_loss;
   if (options.first_steps_of == "compiled") loss = compiled;

@@ -1,10 +1,13 @@
 // Trains a GPT in eager and compiled, side by side; see options.cc for what can be chosen.
+#include <cstdlib>
 #include <iostream>
 
 #include <ATen/Parallel.h>
 
 #include "absl/strings/str_format.h"
 
+#include "bench/gpt/device.h"
+#include "bench/gpt/presets.h"
 #include "bench/gpt/report.h"
 
 namespace gpt {
@@ -34,12 +37,14 @@ void train_interleaved(Trainer& eager, Trainer& compiled, int64_t steps) {
   }
 }
 
-// Eager in float64: its distance from eager in float32 is the measure of honest rounding.
+// Eager in more exact arithmetic: its distance from eager is the measure of honest rounding.
 void train_reference(Trainer& reference, int64_t steps) {
   Progress progress(std::cout);
   for (int64_t i = 1; i <= steps; ++i) {
     reference.step();
-    progress.show(absl::StrFormat("eager in float64: step %d of %d", i, steps), i == steps);
+    progress.show(absl::StrFormat("eager in %s: step %d of %d", arithmetic_of(reference.training()),
+                                  i, steps),
+                  i == steps);
   }
 }
 
@@ -59,24 +64,39 @@ bool compare(const Training& training, const Options& options) {
   const auto compiled_loss = torchdyn::compile(next_token_loss);
   Trainer eager(training, next_token_loss);
   Trainer compiled(training, compiled_loss);
-  Trainer reference(training, next_token_loss, torch::kFloat64);
+  Trainer reference(more_exact(training), next_token_loss);
   train_interleaved(eager, compiled, options.steps);
   train_reference(reference, options.steps);
 
-  measured.eager_ms = median_round_ms(eager.steps(), kRounds);
-  measured.compiled_ms = median_round_ms(compiled.steps(), kRounds);
+  for (auto& [times, trainer] :
+       {std::pair(&measured.eager, &eager), std::pair(&measured.compiled, &compiled)})
+    *times = {median_round_ms(trainer->steps(), kRounds),
+              median_round_ms(trainer->steps(), kRounds, &Step::forward_backward_ms)};
   measured.losses = compare_losses(eager.steps(), compiled.steps(), reference.steps(), kLossWindow);
   measured.explanation = torchdyn::explain(compiled_loss);
 
   print_step_times(std::cout, measured);
-  const bool tracks = print_losses(std::cout, measured);
+  const bool tracks = print_losses(std::cout, measured, training);
   print_kernels(std::cout, measured);
-  print_sample(std::cout, sample_text(compiled.model(), training.corpus, /*length=*/80));
+  print_sample(std::cout, sample_text(compiled, /*length=*/80));
   std::cout
       << "Look next at: TORCHDYN_DUMP=all TORCHDYN_DUMP_DIR=dump bench/demo --steps 10, which "
          "leaves every stage's text in dump/.\n\n";
   print_result(std::cout, measured);
   return tracks;
+}
+
+// A build that was packed for another machine finds LibTorch's headers beside its libraries there.
+std::string default_text() {
+  if (const char* folder = std::getenv("TORCHDYN_TEXT")) return folder;
+  return TORCHDYN_DEFAULT_TEXT_DIR;
+}
+
+bool wants_autocast(const Options& options, const Preset& preset, c10::Device device) {
+  if (options.autocast.empty()) return preset.autocast && !device.is_cpu();
+  if (options.autocast == "bf16") return true;
+  if (options.autocast == "off") return false;
+  throw UsageError("--autocast is bf16 or off, not " + options.autocast);
 }
 
 bool run(const Options& options) {
@@ -85,10 +105,21 @@ bool run(const Options& options) {
     return true;
   }
   if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
-  const Corpus corpus(read_text(options.text.empty() ? TORCHDYN_DEFAULT_TEXT_DIR : options.text));
-  corpus.check_long_enough(GptConfig{}.context);
-  const Training training{
-      corpus, {.vocabulary = corpus.vocabulary(), .dropout = options.dropout}, options.seed};
+  const Preset& preset = find_preset(options.preset);
+  const c10::Device device = open_device(options.device);
+  GptConfig config = preset.config;
+  const Corpus corpus(read_text(options.text.empty() ? default_text() : options.text),
+                      config.vocabulary);
+  corpus.check_long_enough(config.context);
+  if (config.vocabulary == 0) config.vocabulary = corpus.vocabulary();
+  config.dropout = options.dropout;
+  const Training training{corpus,
+                          config,
+                          options.seed,
+                          preset.rows,
+                          device,
+                          at::kFloat,
+                          wants_autocast(options, preset, device)};
   if (options.first_steps_of.empty()) return compare(training, options);
   std::cout << nlohmann::json(first_steps(training, options)) << std::endl;
   return true;
@@ -104,6 +135,9 @@ int main(int argc, char** argv) {
     std::cerr << "torchdyn_demo: " << error.what() << "\n";
     return 2;
   } catch (const gpt::TextError& error) {
+    std::cerr << "torchdyn_demo: " << error.what() << "\n";
+    return 2;
+  } catch (const gpt::DeviceError& error) {
     std::cerr << "torchdyn_demo: " << error.what() << "\n";
     return 2;
   } catch (const std::exception& error) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <sys/resource.h>
 
@@ -37,17 +39,52 @@ class Reports : public c10::MemoryReportingInfoBase {
   int64_t peak_ = 0;
 };
 
+struct OnHost {
+  std::shared_ptr<Reports> reports = std::make_shared<Reports>();
+  c10::DebugInfoGuard guard{c10::DebugInfoKind::PROFILER_STATE, reports};
+
+  int64_t held() const { return reports->held(); }
+  int64_t peak() const { return reports->peak(); }
+};
+
+struct OnGpu {
+  explicit OnGpu(c10::Device device)
+      : device(device), allocator(c10::getDeviceAllocator(device.type())) {
+    allocator->resetPeakStats(device.index());
+    before = bytes().current;
+  }
+  c10::CachingAllocator::Stat bytes() const {
+    return allocator->getDeviceStats(device.index())
+        .allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+  }
+  int64_t held() const { return bytes().current - before; }
+  int64_t peak() const { return bytes().peak - before; }
+
+  c10::Device device;
+  c10::DeviceAllocator* allocator;
+  int64_t before = 0;
+};
+
 }  // namespace
 
 struct MemoryMeter::Impl {
-  std::shared_ptr<Reports> reports = std::make_shared<Reports>();
-  c10::DebugInfoGuard guard{c10::DebugInfoKind::PROFILER_STATE, reports};
+  std::optional<OnHost> host;
+  std::optional<OnGpu> gpu;
 };
 
-MemoryMeter::MemoryMeter() : impl_(std::make_unique<Impl>()) {}
+MemoryMeter::MemoryMeter(c10::Device device) : impl_(std::make_unique<Impl>()) {
+  if (device.is_cpu())
+    impl_->host.emplace();
+  else
+    impl_->gpu.emplace(device);
+}
 MemoryMeter::~MemoryMeter() = default;
-int64_t MemoryMeter::held_bytes() const { return impl_->reports->held(); }
-int64_t MemoryMeter::peak_bytes() const { return impl_->reports->peak(); }
+int64_t MemoryMeter::held_bytes() const {
+  return impl_->gpu ? impl_->gpu->held() : impl_->host->held();
+}
+int64_t MemoryMeter::peak_bytes() const {
+  return impl_->gpu ? impl_->gpu->peak() : impl_->host->peak();
+}
 
 int64_t peak_resident_bytes() {
   rusage usage{};

@@ -20,6 +20,9 @@ struct Row {
 };
 
 const Row kRows[] = {
+    {"--device", "NAME", "cpu or cuda (default cpu)", &Options::device},
+    {"--preset", "NAME", "char or gpt2, the model's size (default char)", &Options::preset},
+    {"--autocast", "KIND", "bf16 or off (default: bf16 for gpt2 on cuda)", &Options::autocast},
     {"--text", "FILE", "text to learn (default: LibTorch's header files)", &Options::text},
     {"--steps", "N", "training steps of each, at least 10 (default 60)", &Options::steps, 10, 1e6},
     {"--threads", "N", "threads (default: LibTorch's choice)", &Options::threads, 0, 1024},
@@ -88,7 +91,7 @@ std::vector<std::string> format_options(const Options& options) {
 
 std::string help_text() {
   std::ostringstream out;
-  out << "Trains a character GPT on the CPU, eager and compiled side by side from one seed.\n"
+  out << "Trains a GPT, eager and compiled side by side from one seed.\n"
          "usage: bench/demo";
   for (const Row& row : kRows)
     if (row.help) out << " [" << row.name << " " << row.value << "]";

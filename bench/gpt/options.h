@@ -16,6 +16,9 @@ struct Options {
   int64_t threads = 0;  // of LibTorch; 0: as many as it chooses
   int64_t seed = 7;
   double dropout = 0;
+  std::string device = "cpu";   // or "cuda"
+  std::string preset = "char";  // see presets.h
+  std::string autocast;         // "bf16" or "off"; empty: as the preset says for the device
   bool help = false;
 
   // How the demo calls itself to see a first step in a fresh process; see first_steps.h.

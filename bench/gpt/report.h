@@ -14,7 +14,10 @@ namespace gpt {
 // All that was measured.
 struct Measurements {
   FirstSteps eager_first, cold_first, warm_first;
-  double eager_ms = 0, compiled_ms = 0;
+  struct Times {
+    double step_ms = 0, forward_backward_ms = 0;
+  };
+  Times eager, compiled;
   std::vector<LossWindow> losses;
   torchdyn::Explanation explanation;
 
@@ -39,7 +42,7 @@ void print_training(std::ostream& out, const Training& training, const std::stri
 void print_first_steps(std::ostream& out, const Measurements& measured);
 void print_step_times(std::ostream& out, const Measurements& measured);
 // Whether compiled losses are as near to eager's as they must be.
-bool print_losses(std::ostream& out, const Measurements& measured);
+bool print_losses(std::ostream& out, const Measurements& measured, const Training& training);
 void print_kernels(std::ostream& out, const Measurements& measured);
 void print_sample(std::ostream& out, const std::string& text);
 void print_result(std::ostream& out, const Measurements& measured);

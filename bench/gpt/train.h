@@ -15,30 +15,42 @@ namespace gpt {
 
 using LossFunction = std::function<Tensor(Gpt&, const Tensor& inputs, const Tensor& targets)>;
 
-inline constexpr int64_t kBatchRows = 8;
-
 struct Training {
   const Corpus& corpus;
   GptConfig config;
   int64_t seed;
+  int64_t rows = 8;  // of a batch
+  c10::Device device = c10::kCPU;
+  at::ScalarType dtype = at::kFloat;  // of the parameters
+  bool autocast = false;              // the forward to bf16
 };
+
+// The same training in the next more exact arithmetic: without autocast, or else in float64. What
+// the two are apart by is honest rounding.
+Training more_exact(Training training);
+// "float32", "bf16 autocast"
+std::string arithmetic_of(const Training& training);
 
 struct Step {
   double loss;
-  double ms;  // zero_grad, forward, backward and AdamW
+  double ms;                   // zero_grad, forward, backward and AdamW
+  double forward_backward_ms;  // the part of it that is compiled
 };
 
-// Trainers of one training differ only by rounding, whatever their dtype and however their loss is
-// computed: each step seeds LibTorch's generator anew.
+// Trainers of one training differ only by rounding, however their loss is computed: each step seeds
+// LibTorch's generator anew.
 class Trainer {
  public:
-  Trainer(const Training& training, LossFunction loss, at::ScalarType dtype = torch::kFloat32);
+  Trainer(const Training& training, LossFunction loss);
 
   Step step();
   const std::vector<Step>& steps() const { return steps_; }
   Gpt& model() { return model_; }
+  const Training& training() const { return training_; }
 
  private:
+  Tensor forward(const Tensor& inputs, const Tensor& targets);
+
   Training training_;
   Gpt model_;
   torch::optim::AdamW optimizer_;
@@ -48,20 +60,20 @@ class Trainer {
 
 // The middle round's milliseconds a step, when the steps are cut into rounds of equal length. The
 // first step of all is left out: it may have compiled.
-double median_round_ms(const std::vector<Step>& steps, size_t rounds);
+double median_round_ms(const std::vector<Step>& steps, size_t rounds, double Step::*ms = &Step::ms);
 
-// How far two trainings and their float64 twin are apart in some consecutive steps.
+// How far two trainings and their more exact twin are apart in some consecutive steps.
 struct LossWindow {
   size_t first, last;         // steps, counted from 1
   double eager, compiled;     // mean loss
   double compiled_to_eager;   // largest distance in a step
-  double eager_to_reference;  // the same: what float32's rounding does to this training
+  double eager_to_reference;  // the same: what rounding does to this training
 };
 std::vector<LossWindow> compare_losses(const std::vector<Step>& eager,
                                        const std::vector<Step>& compiled,
                                        const std::vector<Step>& reference, size_t window);
 
-// Continues the prompt by characters that the model thinks likely.
-std::string sample_text(Gpt& model, const Corpus& corpus, int64_t length);
+// Continues a piece of the text by tokens that the model thinks likely.
+std::string sample_text(Trainer& trainer, int64_t length);
 
 }  // namespace gpt
