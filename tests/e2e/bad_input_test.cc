@@ -12,6 +12,7 @@
 #include <torch/torch.h>
 
 #include "aten_bridge/base/once.h"
+#include "tests/e2e/test_device.h"
 #include "torchdyn/compile.h"
 
 namespace torchdyn {
@@ -65,7 +66,7 @@ class BadInput : public ::testing::Test {
   }
 
   const std::string folder_ = make_folder();
-  const Tensor x_ = torch::linspace(-1, 1, 24).view({4, 6});
+  const Tensor x_ = torch::linspace(-1, 1, 24).view({4, 6}).to(test_device());
 
  private:
   ScopedVariable cache_;

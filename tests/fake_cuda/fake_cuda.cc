@@ -1,0 +1,206 @@
+#include "tests/fake_cuda/fake_cuda.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/library.h>
+
+namespace fake_cuda {
+namespace {
+
+constexpr c10::DeviceIndex kDevices = 2;
+
+thread_local c10::DeviceIndex current_device = 0;
+thread_local std::array<c10::StreamId, kDevices> current_streams{};
+
+class Guard final : public c10::impl::DeviceGuardImplInterface {
+ public:
+  static constexpr c10::DeviceType static_type = c10::kCUDA;
+  explicit Guard(c10::DeviceType = c10::kCUDA) {}
+
+  c10::DeviceType type() const override { return c10::kCUDA; }
+  c10::Device getDevice() const override { return {c10::kCUDA, current_device}; }
+  void setDevice(c10::Device device) const override { current_device = device.index(); }
+  void uncheckedSetDevice(c10::Device device) const noexcept override { setDevice(device); }
+  c10::Device exchangeDevice(c10::Device device) const override {
+    const c10::Device before = getDevice();
+    setDevice(device);
+    return before;
+  }
+  c10::DeviceIndex deviceCount() const noexcept override { return kDevices; }
+
+  c10::Stream getStream(c10::Device device) const override {
+    return c10::Stream(c10::Stream::UNSAFE, device, current_streams[device.index()]);
+  }
+  c10::Stream exchangeStream(c10::Stream stream) const override {
+    const c10::Stream before = getStream(stream.device());
+    current_streams[stream.device_index()] = stream.id();
+    return before;
+  }
+  void* getStreamNativeHandle(const c10::Stream stream) const override {
+    return reinterpret_cast<void*>(static_cast<intptr_t>(stream.id()));
+  }
+  // Nothing runs, so there is nothing to wait for.
+  void record(void**, const c10::Stream&, const c10::DeviceIndex,
+              const c10::EventFlag) const override {}
+  void block(void*, const c10::Stream&) const override {}
+  bool queryEvent(void*) const override { return true; }
+  void destroyEvent(void*, const c10::DeviceIndex) const noexcept override {}
+};
+C10_REGISTER_GUARD_IMPL(CUDA, Guard)
+
+std::atomic<int64_t> in_use{0};
+std::atomic<bool> fails{false};
+
+struct Block {
+  void* memory;
+  int64_t bytes;
+};
+void free_block(void* context) {
+  auto* block = static_cast<Block*>(context);
+  in_use -= block->bytes;
+  std::free(block->memory);
+  delete block;
+}
+
+class Allocator final : public c10::DeviceAllocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    TORCH_CHECK_WITH(OutOfMemoryError, !fails.exchange(false), "CUDA out of memory (in a test)");
+    auto* block =
+        new Block{std::aligned_alloc(64, (bytes + 63) / 64 * 64), static_cast<int64_t>(bytes)};
+    in_use += block->bytes;
+    return {block->memory, block, &free_block, {c10::kCUDA, current_device}};
+  }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    std::memcpy(to, from, bytes);
+  }
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t) override {}
+  void recordStream(const c10::DataPtr&, c10::Stream) override {}
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override { return {}; }
+  void resetAccumulatedStats(c10::DeviceIndex) override {}
+  void resetPeakStats(c10::DeviceIndex) override {}
+};
+
+// As CUDA's: Philox, which is a seed and an offset.
+class Generator final : public c10::GeneratorImpl {
+ public:
+  Generator() : GeneratorImpl(kDevice, c10::DispatchKeySet(c10::DispatchKey::CUDA)) {}
+  void set_current_seed(uint64_t seed) override { state_ = {seed, 0}; }
+  uint64_t current_seed() const override { return state_[0]; }
+  uint64_t seed() override {
+    set_current_seed(c10::detail::getNonDeterministicRandom());
+    return current_seed();
+  }
+  void set_offset(uint64_t offset) override { state_[1] = offset; }
+  uint64_t get_offset() const override { return state_[1]; }
+  void set_state(const c10::TensorImpl& state) override {
+    std::memcpy(state_.data(), state.data(), sizeof state_);
+  }
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
+    at::TensorBase state = at::detail::empty_cpu({sizeof state_}, at::kByte, {}, {}, {}, {});
+    std::memcpy(state.data_ptr(), state_.data(), sizeof state_);
+    return state.getIntrusivePtr();
+  }
+
+ private:
+  Generator* clone_impl() const override {
+    auto* copy = new Generator();
+    copy->state_ = state_;
+    return copy;
+  }
+  std::array<uint64_t, 2> state_{c10::default_rng_seed_val, 0};
+};
+
+// LibTorch looks for a class of this name.
+struct CUDAHooks final : at::CUDAHooksInterface {
+  explicit CUDAHooks(at::CUDAHooksArgs) {}
+  void init() const override {}
+  bool hasCUDA() const override { return true; }
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return true; }
+  c10::DeviceIndex deviceCount() const override { return kDevices; }
+  bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
+  int getNumGPUs() const override { return kDevices; }
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override {
+    static const at::Generator generator = at::make_generator<Generator>();
+    return generator;
+  }
+};
+using at::CUDAHooksRegistry;
+using at::RegistererCUDAHooksRegistry;
+REGISTER_CUDA_HOOKS(CUDAHooks)
+
+int64_t choose_flash(const Tensor&, const Tensor&, const Tensor&, const std::optional<Tensor>&,
+                     double, bool, std::optional<double>, bool) {
+  return static_cast<int64_t>(sdp::SDPBackend::flash_attention);
+}
+
+Tensor& copy_(Tensor& self, const Tensor& source, bool) {
+  to_cpu(self).copy_(to_cpu(source));
+  return self;
+}
+
+Tensor mm(const Tensor& a, const Tensor& b) { return in_host_memory(to_cpu(a).mm(to_cpu(b))); }
+
+TORCH_LIBRARY_IMPL(aten, CUDA, m) {
+  m.impl("_fused_sdp_choice", choose_flash);
+  m.impl("copy_", copy_);
+  m.impl("mm", mm);
+}
+
+const bool registered = [] {
+  at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_flash);
+  c10::SetAllocator(c10::kCUDA, new Allocator);
+  return true;
+}();
+
+Tensor tensor_over(c10::DataPtr data, const Tensor& like, int64_t offset) {
+  const auto key = data.device().is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
+  c10::Storage storage(c10::Storage::use_byte_size_t(), like.storage().nbytes(), std::move(data),
+                       /*allocator=*/nullptr, /*resizable=*/false);
+  Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage),
+                                                           c10::DispatchKeySet(key), like.dtype());
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(like.sizes(), like.strides(), offset);
+  return tensor;
+}
+
+c10::DataPtr memory_of(const Tensor& tensor, c10::Device device) {
+  auto* keep = new c10::Storage(tensor.storage());
+  return {keep->mutable_data(), keep, [](void* k) { delete static_cast<c10::Storage*>(k); },
+          device};
+}
+
+}  // namespace
+
+Tensor on_cuda(at::IntArrayRef sizes, at::ScalarType dtype) {
+  return on_cuda_like(at::Tensor(at::detail::empty_meta(sizes, dtype)));
+}
+
+Tensor on_cuda_like(const Tensor& tensor) {
+  return tensor_over(c10::DataPtr(nullptr, kDevice), tensor, tensor.storage_offset())
+      .set_requires_grad(tensor.requires_grad());
+}
+
+Tensor in_host_memory(const Tensor& cpu, c10::Device device) {
+  return tensor_over(memory_of(cpu, device), cpu, cpu.storage_offset());
+}
+
+Tensor to_cpu(const Tensor& tensor) {
+  return tensor_over(memory_of(tensor, c10::kCPU), tensor, tensor.storage_offset());
+}
+
+int64_t bytes_in_use() { return in_use; }
+void fail_next_allocation() { fails = true; }
+
+}  // namespace fake_cuda
