@@ -6,6 +6,45 @@
 
 namespace aten_bridge {
 
+void Separation::build(const std::vector<const Node*>& nodes, const Users& users,
+                       const std::function<bool(const Node&)>& is_unfused) {
+  users_ = &users;
+  for (const Node* node : nodes) number_.emplace(node, static_cast<int>(number_.size()));
+  const Bits none((nodes.size() + 63) / 64, 0);
+  std::vector<Bits> reached(nodes.size(), none);
+  across_.assign(nodes.size(), none);
+  const auto add = [](Bits& to, const Bits& from) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] |= from[i];
+  };
+  for (size_t n = nodes.size(); n-- > 0;) {
+    for (size_t i = 0; i < nodes[n]->outputs.size(); ++i) {
+      for (int user : users_of(nodes[n]->output(static_cast<int>(i)))) {
+        reached[n][user / 64] |= uint64_t{1} << (user % 64);
+        add(reached[n], reached[user]);
+        add(across_[n], is_unfused(*nodes[user]) ? reached[user] : across_[user]);
+      }
+    }
+  }
+}
+
+std::vector<int> Separation::users_of(Value v) const {
+  std::vector<int> found;
+  const auto it = users_->find(v);
+  if (it == users_->end()) return found;
+  for (const Node* user : it->second)
+    if (const auto number = number_.find(user); number != number_.end())
+      found.push_back(number->second);
+  return found;
+}
+
+bool Separation::separates_users(Value v) const {
+  const std::vector<int> users = users_of(v);
+  for (int a : users)
+    for (int b : users)
+      if (across_[a][b / 64] >> (b % 64) & 1) return true;
+  return false;
+}
+
 JointAnalysis::JointAnalysis(const Joint& joint, const RecomputeOf& recompute) : joint_(joint) {
   const Graph& g = joint.graph;
   TD_CHECK(g.inputs().size() == static_cast<size_t>(joint.primals + joint.tangents),
@@ -23,6 +62,7 @@ JointAnalysis::JointAnalysis(const Joint& joint, const RecomputeOf& recompute) :
     if (place(node.get()) != Place::kNowhere)
       for (Value v : node->inputs()) users_[v].push_back(node.get());
   find_stored();
+  find_separated();
 }
 
 void JointAnalysis::find_places() {
@@ -67,6 +107,21 @@ void JointAnalysis::find_stored() {
     if (v) insert_with_bases(*v, held_);
   for (const auto& v : gradients())
     if (v) insert_with_bases(*v, returned_);
+}
+
+// In forward, and in a backward that runs again whatever it may.
+void JointAnalysis::find_separated() {
+  std::vector<const Node*> forward, backward;
+  for (const auto& owned : joint_.graph.nodes()) {
+    const Node* node = owned.get();
+    if (place(node) == Place::kNowhere) continue;
+    const bool again = cost(node) == Recompute::kFree || cost(node) == Recompute::kFusible;
+    if (place(node) == Place::kForward) forward.push_back(node);
+    if (place(node) != Place::kForward || again) backward.push_back(node);
+  }
+  const auto is_unfused = [&](const Node& node) { return cost(&node) > Recompute::kReduction; };
+  forward_.build(forward, users_, is_unfused);
+  backward_.build(backward, users_, is_unfused);
 }
 
 void JointAnalysis::insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const {

@@ -4,6 +4,8 @@
 //   if (a.place(node) == Place::kBackward) ...
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <vector>
@@ -21,6 +23,25 @@ enum class Place : uint8_t {
   kForward,   // a result or the generator's order needs it there; it may run again in backward
   kEither,    // only backward needs it, but it uses no tangent
   kBackward,  // uses a tangent, or draws random numbers after the forward ended
+};
+
+// Which nodes of a part of a graph need others across something that is not fused. A value with two
+// such users, as a residual stream has, is written to memory: no kernel can hold them both.
+class Separation {
+ public:
+  using Users = absl::flat_hash_map<Value, std::vector<const Node*>>;
+  // `nodes` in order; `is_unfused` of those that stand in a kernel of their own.
+  void build(const std::vector<const Node*>& nodes, const Users& users,
+             const std::function<bool(const Node&)>& is_unfused);
+  bool separates_users(Value v) const;
+
+ private:
+  using Bits = std::vector<uint64_t>;
+  std::vector<int> users_of(Value v) const;
+
+  const Users* users_ = nullptr;
+  absl::flat_hash_map<const Node*, int> number_;
+  std::vector<Bits> across_;  // of each node: what it reaches across something unfused
 };
 
 // What the joint graph says about its nodes; inputs included.
@@ -44,16 +65,18 @@ class JointAnalysis {
   // Whether forward writes the value to memory anyway.
   bool is_stored_in_forward(Value v) const {
     return is_held(v) || cost(v.node) != Recompute::kFusible ||
-           has_unfused_user(v, {Place::kForward});
+           has_unfused_user(v, {Place::kForward}) || forward_.separates_users(v);
   }
   // Whether backward must write the value to memory if it computes it.
   bool is_stored_in_backward(Value v) const {
-    return returned_.contains(v) || has_unfused_user(v, {Place::kEither, Place::kBackward});
+    return returned_.contains(v) || has_unfused_user(v, {Place::kEither, Place::kBackward}) ||
+           backward_.separates_users(v);
   }
 
  private:
   void find_places();
   void find_stored();
+  void find_separated();
   void insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const;
   bool any_input(const Node& node, Place place) const;
   bool has_unfused_user(Value v, std::initializer_list<Place> places) const;
@@ -61,8 +84,9 @@ class JointAnalysis {
   const Joint& joint_;
   absl::flat_hash_map<const Node*, Recompute> cost_;
   absl::flat_hash_map<const Node*, Place> place_;
-  absl::flat_hash_map<Value, std::vector<const Node*>> users_;
+  Separation::Users users_;
   absl::flat_hash_set<Value> held_, returned_;
+  Separation forward_, backward_;
 };
 
 }  // namespace aten_bridge

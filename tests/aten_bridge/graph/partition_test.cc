@@ -74,6 +74,27 @@ TEST(Partition, SavesTheMaskNotTheDropoutOutput) {
   EXPECT_EQ(p.saved.at(0).result, 1);
 }
 
+TEST(Partition, SavesAResidualStreamWhichBackwardReadsOnBothSidesOfAProduct) {
+  const Joint j = joint(R"(graph 1 joint(x: f32[64, 64], v: f32[64, 64], w: f32[64, 64], dy: f32[64, 64]) {
+  %0: f32[64, 64] = aten::mm(x, mat2=v)
+  %1: f32[64, 64] = aten::add.Tensor(x, other=%0, alpha=1)
+  %2: f32[64, 64] = aten::gelu(%1, approximate="none")
+  %3: f32[64, 64] = aten::mm(%2, mat2=w)
+  %4: f32[64, 64] = aten::add.Tensor(%1, other=%3, alpha=1)
+  %5: f32[64, 64] = aten::sin(%4)
+  %6: f32[64, 64] = aten::cos(%4)
+  %7: f32[64, 64] = aten::mul.Tensor(dy, other=%6)
+  %8: f32[64, 64]{1, 64} = aten::t(w)
+  %9: f32[64, 64] = aten::mm(%7, mat2=%8)
+  %10: f32[64, 64] = aten::gelu_backward(%1, grad_output=%9, approximate="none")
+  %11: f32[64, 64] = aten::add.Tensor(%7, other=%10, alpha=1)
+  return %5, %11, none, none
+})",
+                        3, 1, 1);
+  const Partition p = partition(j, recompute);
+  EXPECT_EQ(saved_of(p), (Names{"w", "aten::add.Tensor", "aten::mm"})) << print(p.backward);
+}
+
 TEST(Partition, AViewIsNeverSaved) {
   const Joint j = joint(R"(graph 1 joint(x: f32[8, 8], w: f32[8, 8], dy: f32[64]) {
   %0: f32[8, 8] = aten::mm(x, mat2=w)
