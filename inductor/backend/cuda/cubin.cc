@@ -12,6 +12,8 @@
 namespace inductor {
 namespace {
 
+constexpr int kInvalidContext = 201;  // CUresult of cuda.h
+
 struct CudaKernel {
   const CudaDriver* driver;
   void* handle = nullptr;
@@ -46,10 +48,18 @@ void launch(const void* self, const LaunchArguments& arguments, const TdContext*
     parameters.push_back(const_cast<void**>(arguments.buffers + i));
   for (int i = 0; i < arguments.size_count; ++i)
     parameters.push_back(const_cast<int64_t*>(arguments.sizes + i));
-  const int error =
-      kernel.driver->cuLaunchKernel(kernel.handle, static_cast<unsigned>(arguments.blocks), 1, 1,
-                                    static_cast<unsigned>(arguments.threads), 1, 1, 0,
-                                    context->stream, parameters.data(), nullptr);
+  const CudaDriver& driver = *kernel.driver;
+  const auto try_launch = [&] {
+    return driver.cuLaunchKernel(kernel.handle, static_cast<unsigned>(arguments.blocks), 1, 1,
+                                 static_cast<unsigned>(arguments.threads), 1, 1, 0,
+                                 context->stream, parameters.data(), nullptr);
+  };
+  int error = try_launch();
+  // A thread that has not used the device yet, as autograd's may be.
+  if (error == kInvalidContext) {
+    error = driver.enter_device(context->device);
+    if (!error) error = try_launch();
+  }
   if (error) fail(kernel, arguments, kernel.driver->error_text(error));
 }
 

@@ -26,6 +26,8 @@ constexpr Symbol kSymbols[] = {
     SYMBOL(cuGetErrorString),
     SYMBOL(cuDeviceGet),
     SYMBOL(cuDeviceGetAttribute),
+    SYMBOL(cuDevicePrimaryCtxRetain),
+    SYMBOL(cuCtxSetCurrent),
     SYMBOL(cuLibraryLoadData),
     SYMBOL(cuLibraryGetKernel),
     SYMBOL(cuLibraryUnload),
@@ -41,6 +43,15 @@ std::string CudaDriver::error_text(int error) const {
   cuGetErrorString(error, &text);
   return absl::StrCat(name ? name : absl::StrCat("CUDA error ", error), " (",
                       text ? text : "unknown to this driver", ")");
+}
+
+// The context is retained for good: the runtime keeps it as long.
+int CudaDriver::enter_device(int device_index) const {
+  int device = 0;
+  void* context = nullptr;
+  if (int error = cuDeviceGet(&device, device_index)) return error;
+  if (int error = cuDevicePrimaryCtxRetain(&context, device)) return error;
+  return cuCtxSetCurrent(context);
 }
 
 absl::StatusOr<int> CudaDriver::compute_capability(int device_index) const {

@@ -20,6 +20,8 @@ struct CudaDriver {
   int (*cuGetErrorString)(int error, const char** text);
   int (*cuDeviceGet)(int* device, int ordinal);
   int (*cuDeviceGetAttribute)(int* value, int attribute, int device);
+  int (*cuDevicePrimaryCtxRetain)(void** context, int device);
+  int (*cuCtxSetCurrent)(void* context);
   int (*cuLibraryLoadData)(void** library, const void* code, int* jit_options, void** jit_values,
                            unsigned jit_count, int* options, void** values, unsigned count);
   int (*cuLibraryGetKernel)(void** kernel, void* library, const char* name);
@@ -30,6 +32,8 @@ struct CudaDriver {
 
   // "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"
   std::string error_text(int error) const;
+  // Gives this thread the context that CUDA's runtime uses on a device. Returns an error or 0.
+  int enter_device(int device_index) const;
   // 90 for a device of compute capability 9.0; needs no context.
   absl::StatusOr<int> compute_capability(int device_index) const;
 };

@@ -27,6 +27,7 @@ struct TdContext {  // as in runtime/core/launcher.h
   void (*parallel_for)(int64_t count, int64_t grain,
                        void (*body)(void* argument, int64_t begin, int64_t end), void* argument);
   void* stream;
+  int device;
 };
 }
 

@@ -25,6 +25,7 @@ c10::Device to_c10(const Device& device) {
 // One converter a kind of argument; `type` is the schema's, None already taken off.
 struct Converter {
   const c10::Type& type;
+  bool is_optional;
 
   c10::TypeKind kind() const { return type.kind(); }
   c10::TypeKind element() const {
@@ -39,7 +40,11 @@ struct Converter {
     return value;
   }
 
-  c10::IValue operator()(std::monostate) const { return {}; }
+  // Where a schema demands a tensor, none is an undefined one.
+  c10::IValue operator()(std::monostate) const {
+    const bool demanded = !is_optional && kind() == c10::TypeKind::TensorType;
+    return demanded ? c10::IValue(at::Tensor()) : c10::IValue();
+  }
   c10::IValue operator()(const TensorRef&) const { throw Mismatch(); }
   c10::IValue operator()(const std::vector<std::optional<TensorRef>>&) const { throw Mismatch(); }
   c10::IValue operator()(const SymExpr& v) const {
@@ -94,7 +99,7 @@ absl::StatusOr<c10::IValue> to_ivalue(const aten_bridge::ArgumentOf<TensorRef>& 
                                       const c10::TypePtr& type) {
   const auto* optional = type->castRaw<c10::OptionalType>();
   try {
-    return std::visit(Converter{optional ? *optional->getElementType() : *type}, argument);
+    return std::visit(Converter{optional ? *optional->getElementType() : *type, optional != nullptr}, argument);
   } catch (const Mismatch&) {
     return absl::InvalidArgumentError(absl::StrCat("an argument does not fit ", type->str()));
   }

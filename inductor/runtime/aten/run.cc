@@ -91,7 +91,8 @@ class Execution final : public TensorMemory {
       if (result.isTensorList()) {
         for (const at::Tensor& t : result.toTensorVector()) receive(step, output++, t, addresses);
       } else {
-        receive(step, output++, result.isNone() ? at::Tensor() : std::move(result).toTensor(),
+        // Numbers were constants for the capture; none is an undefined tensor.
+        receive(step, output++, result.isTensor() ? std::move(result).toTensor() : at::Tensor(),
                 addresses);
       }
     }
@@ -186,10 +187,11 @@ const c10::DispatchKeySet kExcluded =
 
 std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> inputs) {
   const c10::impl::ExcludeDispatchKeyGuard below(kExcluded);
-  TdContext context{parallel_for, nullptr};
+  TdContext context{parallel_for, nullptr, 0};
   c10::OptionalDeviceGuard guard;
   if (const c10::Device device = graph.linked->device.device; !device.is_cpu()) {
     guard.reset_device(device);
+    context.device = device.index();
     context.stream =
         c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
   }

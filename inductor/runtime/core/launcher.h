@@ -15,6 +15,7 @@ struct TdContext {
   void (*parallel_for)(int64_t count, int64_t grain,
                        void (*body)(void* argument, int64_t begin, int64_t end), void* argument);
   void* stream;  // CUDA: the current stream
+  int device;    // CUDA: the ordinal of the device that the buffers are on
 };
 }
 

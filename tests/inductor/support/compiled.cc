@@ -68,7 +68,7 @@ CompiledKernels compile_kernels(const std::vector<const LoopProgram*>& programs,
   out.launch_ = [library = compile_shared_object(text, flags)](
                     const EmittedKernel& kernel, std::span<void* const> buffers, int turns) {
     using Function = void (*)(void* const*, const int64_t*, const TdContext*);
-    const TdContext context{parallel_for, nullptr};
+    const TdContext context{parallel_for, nullptr, 0};
     pieces_now = turns;
     reinterpret_cast<Function>(function(library, kernel.name))(buffers.data(), nullptr, &context);
   };

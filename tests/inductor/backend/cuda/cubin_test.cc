@@ -32,7 +32,7 @@ class Cubin : public ::testing::Test {
 };
 
 void run(const Launcher& launcher, const LaunchArguments& arguments, void* stream = nullptr) {
-  const TdContext context{nullptr, stream};
+  const TdContext context{nullptr, stream, 0};
   launcher.function(launcher.self, arguments, &context);
 }
 
@@ -87,6 +87,15 @@ TEST_F(Cubin, ARefusedLaunchNamesTheKernelAndTheReason) {
   imitated().launch_error = 719;
   EXPECT_THAT(what_is_thrown(launchers->front(), {nullptr, 0, nullptr, 0, 4, 64}),
               AllOf(HasSubstr("k1 on 4 blocks of 64"), HasSubstr("CUDA_ERROR_719")));
+}
+
+TEST_F(Cubin, AThreadThatHasNotUsedTheDeviceEntersIt) {
+  auto launchers = load({"k1"});
+  ASSERT_TRUE(launchers.ok()) << launchers.status();
+  imitated().launch_error = 201;  // no context
+  run(launchers->front(), {nullptr, 0, nullptr, 0, 8, 256});
+  EXPECT_EQ(imitated().entered, 0);
+  EXPECT_THAT(imitated().launches, SizeIs(2));
 }
 
 TEST_F(Cubin, AGridThatIsTooLargeIsRefused) {

@@ -23,6 +23,7 @@ struct Imitated {
   };
   std::set<std::string> kernels{"k1", "k2"};  // that every image contains
   size_t argument_count = 0;                  // of every kernel
+  int entered = -1;  // the device whose context was made current; launches succeed from then on
   int load_error = 0, launch_error = 0;       // what these calls answer
   std::string image;
   std::vector<Launch> launches;
@@ -57,6 +58,17 @@ inline const CudaDriver& imitated_driver() {
       .cuDeviceGetAttribute =
           [](int* value, int attribute, int) {
             *value = attribute == 75 ? 8 : attribute == 76 ? 6 : -1;
+            return 0;
+          },
+      .cuDevicePrimaryCtxRetain =
+          [](void** context, int device) {
+            imitated().entered = device;
+            *context = &imitated();
+            return 0;
+          },
+      .cuCtxSetCurrent =
+          [](void*) {
+            imitated().launch_error = 0;
             return 0;
           },
       .cuLibraryLoadData =
