@@ -71,9 +71,14 @@ SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
 
 std::string CudaKernel::parameters() const {
   std::vector<std::string> lines;
-  for (int b : arguments_.buffers)
-    lines.push_back(str_cat(arguments_.written.contains(b) ? "" : "const ", type_of(b),
-                            "* __restrict__ ", names_.buffers.at(b)));
+  for (int b : arguments_.buffers) {
+    // What one thread writes and another one reads is not for one thread's pointer alone: told that
+    // it is, the compiler moves the read before the barrier.
+    const bool written = arguments_.written.contains(b);
+    const bool alone = !written || !arguments_.read.contains(b);
+    lines.push_back(str_cat(written ? "" : "const ", type_of(b), "* ",
+                            alone ? "__restrict__ " : "", names_.buffers.at(b)));
+  }
   for (size_t i = 0; i < arguments_.sizes.size(); ++i) lines.push_back(str_cat("int64_t s", i));
   std::string text;
   for (size_t i = 0; i < lines.size(); ++i) {

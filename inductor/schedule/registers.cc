@@ -71,34 +71,59 @@ Reduce* single_result(Loop& loop, const absl::flat_hash_set<int>& read) {
   return found;
 }
 
-void keep_sums_in(LoopProgram& program, std::vector<Stmt>& body,
-                  const absl::flat_hash_set<int>& read) {
+// Where a new variable stands for an element of `target`.
+struct Kept {
+  int local;
+  Expr value;  // its load
+};
+
+// Replaces the loads of the element in what follows `body[at]`.
+Kept keep(LoopProgram& program, std::vector<Stmt>& body, size_t at, int target,
+          const SymExpr& index) {
+  Buffer kept = program.buffers[target];
+  kept.name = str_cat(kept.name, "_value");
+  kept.role = BufferRole::kLocal;
+  const int local = static_cast<int>(program.buffers.size());
+  const Expr value = program.pool.load(local, index, kept.type.dtype);
+  program.buffers.push_back(std::move(kept));
+  for (size_t k = at + 1; k < body.size(); ++k)
+    replace_loads(program.pool, body[k], [&](Expr e) {
+      return e.buffer() == target && e.index() == index ? value : Expr();
+    });
+  return {local, value};
+}
+
+bool is_local(const LoopProgram& program, int buffer) {
+  return program.buffers[buffer].role == BufferRole::kLocal;
+}
+
+void keep_values_in(LoopProgram& program, std::vector<Stmt>& body,
+                    const absl::flat_hash_set<int>& read) {
   for (size_t i = 0; i < body.size(); ++i) {
-    auto* loop = std::get_if<Loop>(&body[i]);
-    if (!loop) continue;
-    if (loop->kind != LoopKind::kReduction) {
-      keep_sums_in(program, loop->body, read);
+    if (auto* store = std::get_if<Store>(&body[i])) {
+      const bool is_kept = store->value.op() == ScalarOp::load &&
+                           is_local(program, store->value.buffer());
+      if (is_kept || is_local(program, store->buffer) || !read.contains(store->buffer)) continue;
+      const Store to_memory = *store;
+      const Kept kept = keep(program, body, i, to_memory.buffer, to_memory.index);
+      body[i] = Store{kept.local, to_memory.index, to_memory.value};
+      body.insert(body.begin() + static_cast<ptrdiff_t>(++i),
+                  Store{to_memory.buffer, to_memory.index, kept.value});
       continue;
     }
-    while (Reduce* reduce = single_result(*loop, read)) {
+    auto* loop = std::get_if<Loop>(&body[i]);
+    if (!loop) continue;
+    while (Reduce* reduce =
+               loop->kind == LoopKind::kReduction ? single_result(*loop, read) : nullptr) {
       const int target = reduce->buffer;
       const SymExpr index = reduce->index;
-      Buffer kept = program.buffers[target];
-      if (kept.role == BufferRole::kLocal) break;
-      kept.name = str_cat(kept.name, "_sum");
-      kept.role = BufferRole::kLocal;
-      const int local = static_cast<int>(program.buffers.size());
-      const Expr value = program.pool.load(local, index, kept.type.dtype);
-      program.buffers.push_back(std::move(kept));
-      reduce->buffer = local;
-      for (size_t k = i + 1; k < body.size(); ++k)
-        replace_loads(program.pool, body[k], [&](Expr e) {
-          return e.buffer() == target && e.index() == index ? value : Expr();
-        });
-      body.insert(body.begin() + static_cast<ptrdiff_t>(i) + 1, Store{target, index, value});
+      if (is_local(program, target)) break;
+      const Kept kept = keep(program, body, i, target, index);
+      reduce->buffer = kept.local;
+      body.insert(body.begin() + static_cast<ptrdiff_t>(i) + 1, Store{target, index, kept.value});
       loop = std::get_if<Loop>(&body[i]);
     }
-    keep_sums_in(program, loop->body, read);
+    if (!is_innermost(*loop)) keep_values_in(program, loop->body, read);
   }
 }
 
@@ -191,11 +216,11 @@ bool lanes_can_keep(std::span<const Use> uses, const SymExpr& dropped, int64_t s
          });
 }
 
-void keep_sums(LoopProgram& program, Kernel& kernel) {
+void keep_values(LoopProgram& program, Kernel& kernel) {
   absl::flat_hash_set<int> read;
   for (const Stmt& stmt : kernel.body)
     for (int b : buffers_read(stmt)) read.insert(b);
-  keep_sums_in(program, kernel.body, read);
+  keep_values_in(program, kernel.body, read);
 }
 
 void keep_rows(LoopProgram& program, Kernel& kernel) {

@@ -1,5 +1,5 @@
 // What the lanes of a group keep in registers on a GPU.
-//   keep_sums(program, kernel);     // results of reductions that are used again
+//   keep_values(program, kernel);   // single values that are stored and used again
 //   keep_rows(program, kernel);     // rows that several loops read
 #pragma once
 
@@ -21,8 +21,9 @@ struct Use {
 // which each has the elements that it walks over.
 bool lanes_can_keep(std::span<const Use> uses, const SymExpr& dropped, int64_t size);
 
-// A reduction's result goes to a variable first, which what follows reads; then to its buffer.
-void keep_sums(LoopProgram& program, Kernel& kernel);
+// A single value that is stored between loops, or that a reduction leaves, goes to a variable first,
+// which what follows reads; then to its buffer.
+void keep_values(LoopProgram& program, Kernel& kernel);
 
 // What several loops of one body read, each alike, is read by the first of them.
 void keep_rows(LoopProgram& program, Kernel& kernel);

@@ -57,7 +57,7 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
   each_kernel([&](Kernel& k) {
     k.name = kernel_name(k.origins);
     if (features.has_lanes) {
-      keep_sums(program, k);
+      keep_values(program, k);
       keep_rows(program, k);
       spread_columns(program, k);
       choose_blocks(k);
