@@ -120,7 +120,10 @@ std::string sample_text(Trainer& trainer, int64_t length) {
   model->eval();
   auto text = corpus.batch(/*seed=*/0, /*rows=*/1, context).inputs.to(trainer.training().device);
   for (int64_t i = 0; i < length; ++i) {
-    auto logits = model(text.narrow(1, text.size(1) - context, context)).select(1, -1);
+    // A vocabulary may be larger than the text has tokens.
+    auto logits = model(text.narrow(1, text.size(1) - context, context))
+                      .select(1, -1)
+                      .narrow(1, 0, corpus.vocabulary());
     text = torch::cat({text, torch::multinomial(torch::softmax(logits / 0.8, -1), 1)}, 1);
   }
   model->train();
