@@ -118,6 +118,10 @@ std::string Dialect::cast(DType to, int width, std::string_view value) const {
   return str_cat("td_cast<", type(to, width), ">(", value, ")");
 }
 
+std::string Dialect::round(DType half, int width, std::string_view value) const {
+  return str_cat("td_round_to<", type(half, width), ">(", value, ")");
+}
+
 const Dialect& cpp_dialect() {
   static constexpr Dialect dialect(kCppTypes, {});
   return dialect;

@@ -40,6 +40,8 @@ class Dialect {
   // `op` over arguments of `dtype` (select: of its branches), `width` lanes wide.
   std::string apply(ScalarOp op, DType dtype, int width, std::span<const std::string> args) const;
   std::string cast(DType to, int width, std::string_view value) const;
+  // float32 rounded to a half type.
+  std::string round(DType half, int width, std::string_view value) const;
 
  private:
   std::span<const TypeName> types_;

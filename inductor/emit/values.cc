@@ -16,6 +16,14 @@ namespace {
 const Symbol kLane{'l', 0};
 constexpr size_t kLongestInline = 72;
 
+// float32 to a half type and back.
+bool is_rounding(Expr e) {
+  if (e.op() != ScalarOp::cast || e.dtype() != DType::kFloat32) return false;
+  const Expr half = e.args()[0];
+  return half.op() == ScalarOp::cast && half.args()[0].dtype() == DType::kFloat32 &&
+         (half.dtype() == DType::kFloat16 || half.dtype() == DType::kBFloat16);
+}
+
 }  // namespace
 
 Values::Values(const LoopProgram& program, Names& names, const Dialect& dialect, Writer& writer,
@@ -82,6 +90,10 @@ std::string Values::spell(Expr e) {
     const std::string type = dialect_.type(DType::kInt64, lanes_.width);
     if (!a.stride) return str_cat("td_lanes<", type, ">(", per_lane(a, a.lane_index), ")");
     return str_cat("td_iota<", type, ">(", a.index, ", ", *a.stride, ")");
+  }
+  if (is_rounding(e) && !outer_.contains(e.args()[0].node())) {
+    const Expr half = e.args()[0];
+    return dialect_.round(half.dtype(), lanes_.width, value(half.args()[0]));
   }
   std::vector<std::string> args;
   for (Expr arg : e.args()) args.push_back(value(arg));

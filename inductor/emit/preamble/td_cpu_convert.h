@@ -94,6 +94,12 @@ TD To td_cast(From x) {
   }
 }
 
+// To Half and back.
+template <class Half, class V>
+TD V td_round_to(V x) {
+  return td_cast<V>(td_cast<Half>(x));
+}
+
 // ---- Across lanes ----
 
 // Pairwise: f(f(f(0,4), f(2,6)), f(f(1,5), f(3,7))).

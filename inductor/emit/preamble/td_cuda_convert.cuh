@@ -1,5 +1,5 @@
 // Conversions between dtypes.
-//   td_cast<float>(in0[i]);  td_cast<int64_t>(true) == 1
+//   td_cast<float>(in0[i]);  td_cast<int64_t>(true) == 1;  td_round_to<bf16>(1.001f) == 1
 // Floats become half types by rounding to nearest, ties to even.
 
 template <class To, class From>
@@ -21,4 +21,13 @@ TD To td_cast(From x) {
   } else {
     return To(x);
   }
+}
+
+// td_cast<float>(td_cast<Half>(x)), as one step.
+template <class Half>
+TD float td_round_to(float x) {
+  if constexpr (td_same<Half, bf16>)
+    return td_round_bf16(x);
+  else
+    return td_cast<float>(td_cast<Half>(x));
 }

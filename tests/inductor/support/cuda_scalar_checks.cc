@@ -244,22 +244,29 @@ CudaCheck rounding_check(DType half) {
   }
   const int count = static_cast<int>(x.size());
   const std::string type = cuda_dialect().type(half, 1);
-  const EmittedKernel kernel =
-      cuda_kernel(str_cat("rounding_", aten_bridge::to_string(half)),
-                  str_cat("const float* __restrict__ in0, ", type, "* __restrict__ out0"),
-                  str_cat("  const int i = ", kThreads, " * td_block() + td_thread();\n  if (i < ",
-                          count, ") out0[i] = td_cast<", type, ">(in0[i]);\n"),
-                  (count + kThreads - 1) / kThreads, kThreads);
+  const EmittedKernel kernel = cuda_kernel(
+      str_cat("rounding_", aten_bridge::to_string(half)),
+      str_cat("const float* __restrict__ in0, ", type,
+              "* __restrict__ out0, float* __restrict__ out1"),
+      str_cat("  const int i = ", kThreads, " * td_block() + td_thread();\n  if (i >= ", count,
+              ") return;\n  out0[i] = td_cast<", type, ">(in0[i]);\n  out1[i] = td_round_to<", type,
+              ">(in0[i]);\n"),
+      (count + kThreads - 1) / kThreads, kThreads);
   const auto compare = [=](const CudaRunner& runner) {
-    std::vector<Bytes> buffers = {to_bytes<float>(x), Bytes(x.size() * 2)};
+    std::vector<Bytes> buffers = {to_bytes<float>(x), Bytes(x.size() * 2), Bytes(x.size() * 4)};
     runner.run(kernel, buffers);
     const auto got = from_bytes<uint16_t>(buffers[1]);
+    const auto rounded = from_bytes<float>(buffers[2]);
     const int exponent = half == DType::kFloat16 ? 0x7c00 : 0x7f80;
     for (size_t i = 0; i < x.size(); ++i) {
-      if (std::isnan(x[i]))
+      if (std::isnan(x[i])) {
         ASSERT_GT(got[i] & 0x7fff, exponent) << i;
-      else
+        ASSERT_TRUE(std::isnan(rounded[i])) << i;
+      } else {
         ASSERT_EQ(got[i], want[i]) << x[i];
+        const auto wide = static_cast<float>(every[want[i]].floating);
+        ASSERT_EQ(std::bit_cast<uint32_t>(rounded[i]), std::bit_cast<uint32_t>(wide)) << x[i];
+      }
     }
   };
   return {kernel.name, {kernel}, compare};

@@ -190,6 +190,9 @@ TD unsigned short td_narrow_f16(float x) {
 TD unsigned short td_narrow_bf16(float x) {
   return td_host::cpu::td_narrow(x, td_host::cpu::bf16()).bits;
 }
+TD float td_round_bf16(float x) {
+  return td_host::cpu::td_widen(td_host::cpu::td_narrow(x, td_host::cpu::bf16()));
+}
 
 template <class T>
 TD T td_max_nan(T a, T b) {
