@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -132,7 +133,8 @@ T shift_right(T a, T b) {
   return static_cast<T>(a >> b);
 }
 
-// The inverse of erf: a rational guess, then two Newton steps on erf.
+// The inverse of erf: a rational guess, then Newton steps, which near 1 are made on erfc: there erf
+// tells neighbouring x apart no more.
 template <class T>
 T erfinv(T y) {
   if (!(std::fabs(y) <= T{1})) return std::numeric_limits<T>::quiet_NaN();
@@ -147,19 +149,17 @@ T erfinv(T y) {
       sum = sum * at + coefficients[i];
     return sum;
   };
-  const double value = static_cast<double>(y), magnitude = std::fabs(value);
-  double x;
-  if (magnitude <= 0.7) {
-    const double z = value * value;
-    x = value * horner(kNear, z) / horner(kNearBelow, z);
-  } else {
-    const double z = std::sqrt(-std::log((1 - magnitude) / 2));
-    x = std::copysign(horner(kFar, z) / horner(kFarBelow, z), value);
-  }
+  const double magnitude = std::fabs(static_cast<double>(y));
+  const bool is_near = magnitude <= 0.7;
+  const double z = is_near ? magnitude * magnitude : std::sqrt(-std::log((1 - magnitude) / 2));
+  double x = is_near ? magnitude * horner(kNear, z) / horner(kNearBelow, z)
+                     : horner(kFar, z) / horner(kFarBelow, z);
   constexpr double kTwoOverRootPi = 1.1283791670955126;
-  for (int step = 0; step < 2; ++step)
-    x -= (std::erf(x) - value) / (kTwoOverRootPi * std::exp(-x * x));
-  return static_cast<T>(x);
+  for (int step = 0; step < 3; ++step) {
+    const double excess = is_near ? std::erf(x) - magnitude : (1 - magnitude) - std::erfc(x);
+    x -= excess / (kTwoOverRootPi * std::exp(-x * x));
+  }
+  return static_cast<T>(std::copysign(x, static_cast<double>(y)));
 }
 
 }  // namespace td_ref

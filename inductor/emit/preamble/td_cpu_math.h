@@ -303,28 +303,31 @@ TD V td_floor_div(V a, V b) {
   }
 }
 
-// The inverse of erf: a rational guess, then two Newton steps on erf.
+// The inverse of erf, as td_ref::erfinv computes it.
 template <class V>
 TD V td_erfinv(V y) {
   if constexpr (td_width<V> != 1) {
     return td_each([](auto x) { return td_erfinv(x); }, y);
   } else {
-    const double value = y, magnitude = td_abs(value);
+    const double magnitude = td_abs(double(y));
     if (!(magnitude <= 1)) return V(__builtin_nan(""));
-    if (magnitude == 1) return V(td_copysign(__builtin_inf(), value));
+    if (magnitude == 1) return td_copysign(V(__builtin_inf()), y);
+    const bool is_near = magnitude <= 0.7;
     double x;
-    if (magnitude <= 0.7) {
-      const double z = value * value;
-      x = value * (((-0.140543331 * z + 0.914624893) * z - 1.645349621) * z + 0.886226899) /
+    if (is_near) {
+      const double z = magnitude * magnitude;
+      x = magnitude * (((-0.140543331 * z + 0.914624893) * z - 1.645349621) * z + 0.886226899) /
           ((((0.012229801 * z - 0.329097515) * z + 1.442710462) * z - 2.118377725) * z + 1);
     } else {
       const double z = td_sqrt(-td_log((1 - magnitude) / 2));
-      const double far = ((1.641345311 * z + 3.429567803) * z - 1.624906493) * z - 1.970840454;
-      x = td_copysign(far / ((1.637067800 * z + 3.543889200) * z + 1), value);
+      x = (((1.641345311 * z + 3.429567803) * z - 1.624906493) * z - 1.970840454) /
+          ((1.637067800 * z + 3.543889200) * z + 1);
     }
-    for (int step = 0; step < 2; ++step)
-      x -= (td_erf(x) - value) / (1.1283791670955126 * td_exp(-x * x));
-    return V(x);
+    for (int step = 0; step < 3; ++step) {
+      const double excess = is_near ? td_erf(x) - magnitude : (1 - magnitude) - td_erfc(x);
+      x -= excess / (1.1283791670955126 * td_exp(-x * x));
+    }
+    return V(td_copysign(x, double(y)));
   }
 }
 

@@ -85,6 +85,15 @@ TEST(ScalarTable, ErfinvInvertsErf) {
   }
 }
 
+// There erf is 1 in every digit but the last ones; erfc tells.
+TEST(ScalarTable, ErfinvIsExactNearOne) {
+  for (double rest : {1e-3, 1e-6, 1e-9, 1e-13, 0x1p-53}) {
+    const auto y = value(DType::kFloat64, 1 - rest);
+    const auto x = evaluate(ScalarOp::erfinv, std::vector{y});
+    EXPECT_NEAR(evaluate(ScalarOp::erfc, std::vector{x}).floating / (1 - y.floating), 1, 1e-13);
+  }
+}
+
 TEST(ScalarValue, RoundsToItsDtype) {
   EXPECT_EQ(ScalarValue::of(DType::kFloat32, 0.1).floating, 0.1f);
   EXPECT_EQ(ScalarValue::of(DType::kBFloat16, 1.00390625).floating, 1.0);  // a tie: to even
