@@ -51,12 +51,15 @@ Term hardtanh_backward(Elementwise& e) {
   const Term x = e["self"], dy = e["grad_output"];
   return select(bit_or(x <= e["min_val"], x >= e["max_val"]), zero(dy), dy);
 }
-Term hardsigmoid(Elementwise& e) { return clamped(e["self"] + 3.0, 0, 6) / 6.0; }
+// Kernels of a GPU, and backward's of a CPU too, multiply by a sixth in float, in float64 as well.
+constexpr double kSixth = 1.0f / 6.0f;
+Term sixth_of(Elementwise& e, const Term& x) { return e.on_cuda() ? x * kSixth : x / 6.0; }
+Term hardsigmoid(Elementwise& e) { return sixth_of(e, clamped(e["self"] + 3.0, 0, 6)); }
 Term hardsigmoid_backward(Elementwise& e) {
   const Term x = e["self"], dy = e["grad_output"];
-  return select(bit_and(x > -3.0, x < 3.0), dy * (1.0 / 6.0), zero(dy));
+  return select(bit_and(x > -3.0, x < 3.0), dy * kSixth, zero(dy));
 }
-Term hardswish(Elementwise& e) { return e["self"] * clamped(e["self"] + 3.0, 0, 6) / 6.0; }
+Term hardswish(Elementwise& e) { return sixth_of(e, e["self"] * clamped(e["self"] + 3.0, 0, 6)); }
 Term hardswish_backward(Elementwise& e) {
   const Term x = e["self"], dy = e["grad_output"];
   const Term inside = select(x <= 3.0, dy * (x / 3.0 + 0.5), dy);

@@ -40,6 +40,8 @@ Term Elementwise::number(double value) {
   return inductor::number({&pool, pool.integer(compute, 0)}, value);
 }
 
+bool Elementwise::on_cuda() const { return node_.outputs[0]->device.kind == Device::Kind::kCuda; }
+
 bool Elementwise::has(std::string_view arg) const {
   return !std::holds_alternative<std::monostate>(node_.arg(arg));
 }

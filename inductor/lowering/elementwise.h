@@ -38,6 +38,8 @@ class Elementwise {
   std::optional<double> known(std::string_view arg) const;
 
   DType common() const { return common_; }
+  // Whether eager runs a CUDA kernel, whose formula is another here and there.
+  bool on_cuda() const;
   // No lowering for these arguments.
   Term refuse() { return {&builder_.pool()}; }
 
