@@ -30,10 +30,12 @@ struct CudaCheck {
 
 // Every scalar operator on a dtype that it is defined on, over pairs of interesting values. Exact
 // operators are exact, signs of zeros from max and min aside; functions are within 8 units in the
-// last place of libm's, lgamma, which has zeros, within 1e-6 (f64: 1e-14) more.
+// last place of libm's (infinity comes after the greatest number), lgamma, which has zeros, within
+// 1e-6 (f64: 1e-14) more.
 CudaCheck operators_check(DType dtype);
-// From a dtype to every other; float to half types, and back at once, at every value, middle and
-// neighbour.
+// From a dtype to every other. To itself it is the identity, bit by bit; to another half type by
+// way of float, where a NaN stays one of some payload. Float to half types, and back at once, at
+// every value, middle and neighbour.
 CudaCheck casts_check(DType from);
 CudaCheck rounding_check(DType half);
 CudaCheck literals_check();         // of the dialect
