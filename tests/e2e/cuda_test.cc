@@ -1,15 +1,27 @@
 // What only a machine with a GPU can show; elsewhere these tests say so.
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "aten_bridge/base/once.h"
+#include "inductor/backend/cuda/nvrtc.h"
 #include "tests/e2e/test_device.h"
+#include "tests/inductor/support/scratch_directory.h"
+#include "tests/inductor/support/variable.h"
 #include "torchdyn/compile.h"
 
 namespace torchdyn {
 namespace {
 
+using aten_bridge::SaidCapture;
+using inductor::ScratchDirectory;
+using inductor::Variable;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using torch::Tensor;
 
 class OnCuda : public ::testing::Test {
@@ -32,6 +44,60 @@ TEST_F(OnCuda, OutOfMemoryIsLibTorchsErrorAndTheNextCallWorks) {
   const Tensor y = range(100);
   EXPECT_TRUE(torch::equal(compiled(y.view({-1, 1}), y), table(y.view({-1, 1}), y)));
   EXPECT_THROW(compiled(x.view({-1, 1}), x), c10::OutOfMemoryError);
+}
+
+// Calls run in eager, and the reason is in explain() and was said once.
+void expect_in_eager(const std::string& reason) {
+  const SaidCapture said;
+  const auto compiled = compile(table);
+  const Tensor x = range(8);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(torch::equal(compiled(x, x), table(x, x)));
+  EXPECT_THAT(explain(compiled).variants.at(0).eager_reason, HasSubstr(reason));
+  EXPECT_THAT(said.messages(), ElementsAre(HasSubstr(reason)));
+}
+
+TEST_F(OnCuda, ADeviceThatIsTooOldRunsInEagerAndItIsSaidOnce) {
+  const Variable arch("TORCHDYN_CUDA_ARCH", "sm_75");
+  expect_in_eager("is sm_75; kernels need sm_80 or newer");
+}
+
+TEST_F(OnCuda, WithoutNvrtcCallsRunInEagerAndItIsSaidOnce) {
+  const Variable nvrtc("TORCHDYN_NVRTC", "/nonexistent/libnvrtc.so");
+  expect_in_eager("/nonexistent/libnvrtc.so");
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(OnCuda, AKernelThatNvrtcRejectsIsLeftToAtenAndLeavesARepro) {
+  const ScratchDirectory cache;
+  const auto nvrtc = inductor::find_nvrtc();
+  ASSERT_TRUE(nvrtc.ok());
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const Variable variables[] = {{"TORCHDYN_CACHE_DIR", cache.path()},
+                                {"TORCHDYN_NVRTC", program / "../lib/libpicky_nvrtc.so"},
+                                {"PICKY_NVRTC_OF", *nvrtc},
+                                {"PICKY_NVRTC_REJECTS", " mul_tanh_"}};
+  const auto two_fusions = [](const Tensor& x) { return (x.relu().mm(x) * 3.25).tanh(); };
+  const Tensor x = torch::rand({8, 8}, test_device());
+  const SaidCapture said;
+  const auto compiled = compile(two_fusions);
+  EXPECT_TRUE(torch::allclose(compiled(x), two_fusions(x)));
+
+  const Explanation explanation = explain(compiled);
+  ASSERT_THAT(explanation.variants, SizeIs(1));
+  const auto& graph = explanation.variants[0].graphs.at(0);
+  EXPECT_THAT(graph.kernels, SizeIs(1)) << explanation;
+  EXPECT_THAT(graph.extern_calls, ElementsAre("aten::mm", "aten::mul.Scalar", "aten::tanh"));
+  ASSERT_THAT(said.messages(), SizeIs(1));
+  const std::string message = said.messages()[0];
+  EXPECT_THAT(message, HasSubstr("aten::tanh run in ATen"));
+  const std::string repro = message.substr(message.find(cache.path()));
+  EXPECT_THAT(text_of(repro + "/kernel.cu"), HasSubstr(" mul_tanh_"));
+  EXPECT_THAT(text_of(repro + "/compiler.log"), HasSubstr("it has  mul_tanh_"));
+  EXPECT_THAT(text_of(repro + "/graph.txt"), HasSubstr("aten::tanh"));
 }
 
 TEST_F(OnCuda, TensorsOnTwoDevicesRaiseEagersError) {
