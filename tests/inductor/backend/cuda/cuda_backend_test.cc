@@ -1,6 +1,8 @@
 #include "inductor/backend/cuda/cuda_backend.h"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,6 +150,25 @@ TEST_F(CudaBackendTest, AKernelThatNvrtcRejectsLeavesItsLog) {
   ASSERT_FALSE(status.ok());
   ASSERT_THAT(folder.files(".log"), SizeIs(1));
   EXPECT_THAT(std::string(status.message()), HasSubstr(folder.files(".log")[0]));
+}
+
+TEST_F(CudaBackendTest, AKernelThatNvrtcRejectsIsListedAndOthersAreBuilt) {
+  NEEDS_NVRTC();
+  const ScratchDirectory folder;
+  KernelCache cache(CacheDirectory(folder.path(), 1 << 30));
+  const EmittedKernel good = filler("k1", 1);
+  EmittedKernel broken = filler("k2", 2);
+  broken.text += "no_such_type x;\n";
+  const EmittedKernel* kernels[] = {&good, &broken};
+  CacheCounts counts;
+  std::vector<Rejection> rejected;
+  const auto launchers = cache.get(WithoutDevice("sm_90"), kernels, &counts, &rejected);
+  ASSERT_TRUE(launchers.ok()) << launchers.status();
+  EXPECT_EQ(counts.built, 1);
+  ASSERT_THAT(rejected, SizeIs(1));
+  EXPECT_EQ(rejected[0].kernel.name, "k2");
+  std::ifstream log(rejected[0].log);
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(log), {}), HasSubstr("no_such_type"));
 }
 
 }  // namespace
