@@ -112,9 +112,18 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
                           wide.pointer(e.buffer(), e.index(), e.args()), ");"));
     named[e.node()] = str_cat(name, "[l0]");
   });
+  // A wide store comes last: what uses the buffer in between would not see it.
+  const auto is_used_again = [&](int b) {
+    return std::any_of(l.body.begin(), l.body.end(), [&](const Stmt& other) {
+      const std::vector<int> reads = buffers_read(other);
+      return std::binary_search(reads.begin(), reads.end(), b) ||
+             (written_buffer(other) == b && !std::holds_alternative<Store>(other));
+    });
+  };
   for (const Stmt& leaf : l.body) {
     const auto* store = std::get_if<Store>(&leaf);
     if (!store || !in_memory(store->buffer) || !is_wide(store->index, l.var, map.width)) continue;
+    if (is_used_again(store->buffer)) continue;
     const std::string name = str_cat("w", next_wide_++);
     writer_->line(str_cat("td_vec<", type_of(store->buffer), ", ", map.width, "> ", name, ";"));
     wide_stores_[&leaf] = name;

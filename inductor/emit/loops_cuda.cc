@@ -76,8 +76,8 @@ std::string CudaKernel::parameters() const {
     // it is, the compiler moves the read before the barrier.
     const bool written = arguments_.written.contains(b);
     const bool alone = !written || !arguments_.read.contains(b);
-    lines.push_back(str_cat(written ? "" : "const ", type_of(b), "* ",
-                            alone ? "__restrict__ " : "", names_.buffers.at(b)));
+    lines.push_back(str_cat(written ? "" : "const ", type_of(b), "* ", alone ? "__restrict__ " : "",
+                            names_.buffers.at(b)));
   }
   for (size_t i = 0; i < arguments_.sizes.size(); ++i) lines.push_back(str_cat("int64_t s", i));
   std::string text;

@@ -54,6 +54,12 @@ void CppKernel::reduce(const Reduce& r, Values& values, const Piece& piece) {
   const auto it = accumulators_.find(&r);
   if (it == accumulators_.end()) {  // every loop it reduced over had one iteration
     store(r.buffer, r.index, values, value);
+  } else if (it->second.name.empty() && piece.width > 1 && !r.index.mentions(around_.back()->var)) {
+    // All lanes reduce into one element.
+    const std::string element =
+        str_cat(names_.buffers.at(r.buffer), "[", names_.index(r.index), "]");
+    const std::string lanes = str_cat(across_lanes(r.op), "(", value, ")");
+    writer_->line(str_cat(element, " = ", combine(r.op, r.buffer, 1, element, lanes), ";"));
   } else if (it->second.name.empty()) {
     const std::string old = values.load(r.buffer, r.index, {});
     values.store(r.buffer, r.index, {}, combine(r.op, r.buffer, piece.width, old, value));

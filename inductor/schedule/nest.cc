@@ -81,6 +81,12 @@ void order(Parts& parts) {
   std::stable_sort(parts.loops.begin(), parts.loops.end(), [&](const Loop& a, const Loop& b) {
     return distance(a, parts.leaf) > distance(b, parts.leaf);
   });
+  // Where memory is walked along a reduction, one element is reduced after the other, in registers.
+  if (!std::holds_alternative<Reduce>(parts.leaf) || parts.loops.empty() ||
+      parts.loops.back().kind != LoopKind::kReduction)
+    return;
+  std::stable_partition(parts.loops.begin(), parts.loops.end(),
+                        [](const Loop& l) { return l.kind == LoopKind::kSerial; });
 }
 
 // outer * extent + inner as one loop: every index advances as far for one step of the outer loop as

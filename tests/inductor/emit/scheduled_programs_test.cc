@@ -1,5 +1,5 @@
-// Programs large enough to be cut into chunks, spread over blocks and kept in registers: as written,
-// and scheduled, emitted and run.
+// Programs large enough to be cut into chunks, spread over blocks and kept in registers: as
+// written, and scheduled, emitted and run.
 #include <algorithm>
 #include <cmath>
 

@@ -141,11 +141,12 @@ class Generator {
   }
 
   void step() {
-    switch (pick(10)) {
+    switch (pick(11)) {
       case 0:
       case 1:
-      case 2:
         return pointwise_matrix();
+      case 2:
+        return channels();
       case 3:
         return vector(Shape::kRows);
       case 4:
@@ -158,6 +159,8 @@ class Generator {
         return reduce(Shape::kScalar);
       case 8:
         return pick(2) ? gather() : concatenate();
+      case 9:
+        return pick(2) ? channels() : pointwise_matrix();
       default:
         return pick(3) == 0 ? scatter() : pick(2) ? flat() : swap_halves();
     }
@@ -266,6 +269,31 @@ class Generator {
     leaf(str_cat(v.name, "[", a_ * b_ / 2, "*", half, " + ", b_ / 2, "*", i, " + ", j, "] = abs(",
                  from[pick(from.size())].name, "[", b_, "*", i, " + ", b_ / 2, "*", half, " + ", j,
                  "])"));
+    values_.push_back(v);
+  }
+
+  // Sums over the rows and the elements of each channel, as a batch norm takes them; then what
+  // remains without them.
+  void channels() {
+    std::vector<Value> from;
+    for (const Value& v : values_)
+      if (v.shape == Shape::kMatrix && v.dtype == real()) from.push_back(v);
+    const int count = b_ % 8 == 0 && pick(2) ? 8 : 2, inner = b_ / count;
+    if (from.empty() || b_ % count != 0) return pointwise_matrix();
+    const Value x = from[pick(from.size())], sum = add(Shape::kColumns, real());
+    made_.back().columns = count;
+    const Value v = add(Shape::kMatrix, real());
+    const bool middle = pick(2) == 0;
+    const std::string first = middle ? loop(a_, true) : "", c = loop(count);
+    const std::string i = middle ? first : loop(a_, true), k = loop(inner, true);
+    const auto place = [&](const std::string& row, const std::string& channel,
+                           const std::string& at) {
+      return str_cat("[", b_, "*", row, " + ", inner, "*", channel, " + ", at, "]");
+    };
+    leaf(str_cat(sum.name, "[", c, "] += ", x.name, place(i, c, k)));
+    const std::string row = loop(a_), channel = loop(count), at = loop(inner);
+    leaf(str_cat(v.name, place(row, channel, at), " = sub(", x.name, place(row, channel, at), ", ",
+                 sum.name, "[", channel, "])"));
     values_.push_back(v);
   }
 

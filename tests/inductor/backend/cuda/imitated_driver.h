@@ -24,7 +24,7 @@ struct Imitated {
   std::set<std::string> kernels{"k1", "k2"};  // that every image contains
   size_t argument_count = 0;                  // of every kernel
   int entered = -1;  // the device whose context was made current; launches succeed from then on
-  int load_error = 0, launch_error = 0;       // what these calls answer
+  int load_error = 0, launch_error = 0;  // what these calls answer
   std::string image;
   std::vector<Launch> launches;
   int unloaded = 0;
