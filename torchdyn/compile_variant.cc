@@ -1,4 +1,5 @@
 // The composition root: capture (aten_bridge), partition, compile (inductor), autograd node.
+#include <algorithm>
 #include <chrono>
 
 #include <ATen/core/Tensor.h>
@@ -89,9 +90,14 @@ std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::str
   auto variant = std::make_unique<Variant>();
   variant->host = HostGuards::record(call);
   variant->duplicates = Duplicates::find(call.tensors);
+  const auto is_argument = [&](int tensor) {
+    return static_cast<size_t>(tensor) < call.leaves.tensors.size();
+  };
+  const auto& tensor_of = variant->duplicates.tensor_of;  // arguments, then state
+  const auto first_state = std::count_if(tensor_of.begin(), tensor_of.end(), is_argument);
   std::vector<at::Tensor> storage;
-  variant->inputs =
-      aten_bridge::InputGuards::record(variant->duplicates.inputs(call.tensors, storage), names);
+  variant->inputs = aten_bridge::InputGuards::record(
+      variant->duplicates.inputs(call.tensors, storage), names, static_cast<size_t>(first_state));
   return variant;
 }
 

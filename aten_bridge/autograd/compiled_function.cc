@@ -56,6 +56,12 @@ at::Tensor made_to_fit(at::Tensor tangent, const TensorType& type) {
   return new_tensor_of(type).copy_(tangent);
 }
 
+// A tensor without gradient is saved under a handle of its own, with the version counter that it
+// has: a module's member that is given another tensor is noticed by the handles that are left.
+at::Tensor to_save(const at::Tensor& primal) {
+  return primal.requires_grad() ? primal : primal.detach();
+}
+
 class CompiledBackward final : public torch::autograd::Node {
  public:
   explicit CompiledBackward(std::shared_ptr<const CompiledFunction> fn) : fn_(std::move(fn)) {}
@@ -67,14 +73,14 @@ class CompiledBackward final : public torch::autograd::Node {
     saved_.reserve(fn_->saved.size());
     for (const SavedValue& value : fn_->saved) {
       if (value.primal >= 0)
-        saved_.emplace_back(primals[value.primal], /*is_output=*/false);
+        saved_.emplace_back(to_save(primals[value.primal]), /*is_output=*/false);
       else
         saved_.emplace_back(outputs[value.result], /*is_output=*/value.result < fn_->results);
     }
     if (!fn_->joint) return;
     const std::vector<bool> is_saved = saved_primals();
     for (int i = 0; i < fn_->primals; ++i)
-      if (!is_saved[i]) other_primals_.emplace_back(primals[i], /*is_output=*/false);
+      if (!is_saved[i]) other_primals_.emplace_back(to_save(primals[i]), /*is_output=*/false);
   }
 
   variable_list apply(variable_list&& tangents) override {

@@ -302,6 +302,26 @@ TEST(Compile, RunsOptimizerStepsInEager) {
   for (const auto& variant : explain(step).variants) EXPECT_NE(variant.eager_reason, "");
 }
 
+TEST(Compile, TrainsABatchNormAndReadsItsStatistics) {
+  auto f = [](torch::nn::BatchNorm2d bn, Tensor x) { return bn(x) + 1; };
+  auto compiled = compile(f);
+  torch::nn::BatchNorm2d a(torch::nn::BatchNorm2dOptions(2).momentum(0.3)), b(a->options);
+  const Tensor x = torch::arange(48.).view({3, 2, 2, 4}).sin();
+  const auto expect_alike = [&](const Tensor& input) {
+    EXPECT_TRUE(torch::allclose(compiled(a, input), f(b, input), 1e-5, 1e-5));
+    EXPECT_TRUE(torch::allclose(a->running_mean, b->running_mean));
+    EXPECT_TRUE(torch::allclose(a->running_var, b->running_var));
+    EXPECT_TRUE(torch::equal(a->num_batches_tracked, b->num_batches_tracked));
+  };
+  for (int i = 1; i <= 3; ++i) expect_alike(x * i);
+  a->eval();
+  b->eval();
+  expect_alike(x);
+  const Tensor held = compiled(a, x);                         // a graph that saved the statistics
+  for (auto bn : {a, b}) bn->running_mean = torch::zeros(2);  // eager reads the member
+  expect_alike(x);
+}
+
 TEST(Compile, ServesManyThreads) {
   torch::nn::Sequential net(torch::nn::Linear(5, 9), torch::nn::Tanh(), torch::nn::Linear(9, 2));
   auto f = [](torch::nn::Sequential n, Tensor x) { return n->forward(x).softmax(1); };
