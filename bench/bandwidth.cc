@@ -37,9 +37,8 @@ struct Pattern {
   Tensor (*function)(const Tensor&);
 };
 const Pattern kPatterns[] = {
-    {"add, relu", add_relu},       {"GELU chain", gelu_chain},
-    {"to bf16", to_bf16},          {"softmax", softmax},
-    {"LayerNorm, GELU", layer_norm_gelu}, {"row sum", row_sum},
+    {"add, relu", add_relu},    {"GELU chain", gelu_chain},           {"to bf16", to_bf16},
+    {"softmax", softmax},       {"LayerNorm, GELU", layer_norm_gelu}, {"row sum", row_sum},
     {"column sum", column_sum},
 };
 

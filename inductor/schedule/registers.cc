@@ -101,8 +101,8 @@ void keep_values_in(LoopProgram& program, std::vector<Stmt>& body,
                     const absl::flat_hash_set<int>& read) {
   for (size_t i = 0; i < body.size(); ++i) {
     if (auto* store = std::get_if<Store>(&body[i])) {
-      const bool is_kept = store->value.op() == ScalarOp::load &&
-                           is_local(program, store->value.buffer());
+      const bool is_kept =
+          store->value.op() == ScalarOp::load && is_local(program, store->value.buffer());
       if (is_kept || is_local(program, store->buffer) || !read.contains(store->buffer)) continue;
       const Store to_memory = *store;
       const Kept kept = keep(program, body, i, to_memory.buffer, to_memory.index);

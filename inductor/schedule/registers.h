@@ -21,8 +21,8 @@ struct Use {
 // which each has the elements that it walks over.
 bool lanes_can_keep(std::span<const Use> uses, const SymExpr& dropped, int64_t size);
 
-// A single value that is stored between loops, or that a reduction leaves, goes to a variable first,
-// which what follows reads; then to its buffer.
+// A single value that is stored between loops, or that a reduction leaves, goes to a variable
+// first, which what follows reads; then to its buffer.
 void keep_values(LoopProgram& program, Kernel& kernel);
 
 // What several loops of one body read, each alike, is read by the first of them.

@@ -51,8 +51,8 @@ void launch(const void* self, const LaunchArguments& arguments, const TdContext*
   const CudaDriver& driver = *kernel.driver;
   const auto try_launch = [&] {
     return driver.cuLaunchKernel(kernel.handle, static_cast<unsigned>(arguments.blocks), 1, 1,
-                                 static_cast<unsigned>(arguments.threads), 1, 1, 0,
-                                 context->stream, parameters.data(), nullptr);
+                                 static_cast<unsigned>(arguments.threads), 1, 1, 0, context->stream,
+                                 parameters.data(), nullptr);
   };
   int error = try_launch();
   // A thread that has not used the device yet, as autograd's may be.

@@ -21,17 +21,10 @@ struct Symbol {
               void* address) { driver.name = reinterpret_cast<decltype(driver.name)>(address); } \
   }
 constexpr Symbol kSymbols[] = {
-    SYMBOL(cuInit),
-    SYMBOL(cuGetErrorName),
-    SYMBOL(cuGetErrorString),
-    SYMBOL(cuDeviceGet),
-    SYMBOL(cuDeviceGetAttribute),
-    SYMBOL(cuDevicePrimaryCtxRetain),
-    SYMBOL(cuCtxSetCurrent),
-    SYMBOL(cuLibraryLoadData),
-    SYMBOL(cuLibraryGetKernel),
-    SYMBOL(cuLibraryUnload),
-    SYMBOL(cuLaunchKernel),
+    SYMBOL(cuInit),          SYMBOL(cuGetErrorName),       SYMBOL(cuGetErrorString),
+    SYMBOL(cuDeviceGet),     SYMBOL(cuDeviceGetAttribute), SYMBOL(cuDevicePrimaryCtxRetain),
+    SYMBOL(cuCtxSetCurrent), SYMBOL(cuLibraryLoadData),    SYMBOL(cuLibraryGetKernel),
+    SYMBOL(cuLibraryUnload), SYMBOL(cuLaunchKernel),
 };
 #undef SYMBOL
 

@@ -99,7 +99,8 @@ absl::StatusOr<c10::IValue> to_ivalue(const aten_bridge::ArgumentOf<TensorRef>& 
                                       const c10::TypePtr& type) {
   const auto* optional = type->castRaw<c10::OptionalType>();
   try {
-    return std::visit(Converter{optional ? *optional->getElementType() : *type, optional != nullptr}, argument);
+    const c10::Type& inner = optional ? *optional->getElementType() : *type;
+    return std::visit(Converter{inner, optional != nullptr}, argument);
   } catch (const Mismatch&) {
     return absl::InvalidArgumentError(absl::StrCat("an argument does not fit ", type->str()));
   }

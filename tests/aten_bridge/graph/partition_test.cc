@@ -75,7 +75,8 @@ TEST(Partition, SavesTheMaskNotTheDropoutOutput) {
 }
 
 TEST(Partition, SavesAResidualStreamWhichBackwardReadsOnBothSidesOfAProduct) {
-  const Joint j = joint(R"(graph 1 joint(x: f32[64, 64], v: f32[64, 64], w: f32[64, 64], dy: f32[64, 64]) {
+  const Joint j =
+      joint(R"(graph 1 joint(x: f32[64, 64], v: f32[64, 64], w: f32[64, 64], dy: f32[64, 64]) {
   %0: f32[64, 64] = aten::mm(x, mat2=v)
   %1: f32[64, 64] = aten::add.Tensor(x, other=%0, alpha=1)
   %2: f32[64, 64] = aten::gelu(%1, approximate="none")
@@ -90,7 +91,7 @@ TEST(Partition, SavesAResidualStreamWhichBackwardReadsOnBothSidesOfAProduct) {
   %11: f32[64, 64] = aten::add.Tensor(%7, other=%10, alpha=1)
   return %5, %11, none, none
 })",
-                        3, 1, 1);
+            3, 1, 1);
   const Partition p = partition(j, recompute);
   EXPECT_EQ(saved_of(p), (Names{"w", "aten::add.Tensor", "aten::mm"})) << print(p.backward);
 }
