@@ -122,6 +122,12 @@ std::string Dialect::round(DType half, int width, std::string_view value) const 
   return str_cat("td_round_to<", type(half, width), ">(", value, ")");
 }
 
+std::string Dialect::apply_rounded(ScalarOp op, DType half, int width, std::string_view a,
+                                   std::string_view b) const {
+  return str_cat("td_", aten_bridge::to_absl(row(op).name), "_rounded<", type(half, width), ">(", a,
+                 ", ", b, ")");
+}
+
 const Dialect& cpp_dialect() {
   static constexpr Dialect dialect(kCppTypes, {});
   return dialect;

@@ -42,6 +42,9 @@ class Dialect {
   std::string cast(DType to, int width, std::string_view value) const;
   // float32 rounded to a half type.
   std::string round(DType half, int width, std::string_view value) const;
+  // `op`, one of add, sub and mul, over float32s that `half` has, rounded to it.
+  std::string apply_rounded(ScalarOp op, DType half, int width, std::string_view a,
+                            std::string_view b) const;
 
  private:
   std::span<const TypeName> types_;

@@ -1,6 +1,7 @@
 #include "inductor/emit/values.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/numbers.h"
 
@@ -22,6 +23,18 @@ bool is_rounding(Expr e) {
   const Expr half = e.args()[0];
   return half.op() == ScalarOp::cast && half.args()[0].dtype() == DType::kFloat32 &&
          (half.dtype() == DType::kFloat16 || half.dtype() == DType::kBFloat16);
+}
+
+// A float32 that bfloat16 has, by its form.
+bool is_bf16(Expr e) {
+  if (e.op() == ScalarOp::cast) return e.args()[0].dtype() == DType::kBFloat16;
+  return e.op() == ScalarOp::constant && e.dtype() == DType::kFloat32 &&
+         std::bit_cast<uint32_t>(static_cast<float>(e.floating())) % 0x10000 == 0;
+}
+
+bool is_bf16_arithmetic(Expr e) {
+  if (e.op() != ScalarOp::add && e.op() != ScalarOp::sub && e.op() != ScalarOp::mul) return false;
+  return is_bf16(e.args()[0]) && is_bf16(e.args()[1]);
 }
 
 }  // namespace
@@ -91,14 +104,19 @@ std::string Values::spell(Expr e) {
     if (!a.stride) return str_cat("td_lanes<", type, ">(", per_lane(a, a.lane_index), ")");
     return str_cat("td_iota<", type, ">(", a.index, ", ", *a.stride, ")");
   }
-  if (is_rounding(e) && !outer_.contains(e.args()[0].node())) {
-    const Expr half = e.args()[0];
-    return dialect_.round(half.dtype(), lanes_.width, value(half.args()[0]));
-  }
+  if (is_rounding(e) && !outer_.contains(e.args()[0].node()))
+    return rounded(e.args()[0].args()[0], e.args()[0].dtype());
   std::vector<std::string> args;
   for (Expr arg : e.args()) args.push_back(value(arg));
   if (e.op() == ScalarOp::cast) return dialect_.cast(e.dtype(), lanes_.width, args[0]);
   return dialect_.apply(e.op(), e.args().back().dtype(), lanes_.width, args);
+}
+
+std::string Values::rounded(Expr e, DType half) {
+  if (half != DType::kBFloat16 || !is_bf16_arithmetic(e))
+    return dialect_.round(half, lanes_.width, value(e));
+  const std::string a = value(e.args()[0]), b = value(e.args()[1]);
+  return dialect_.apply_rounded(e.op(), half, lanes_.width, a, b);
 }
 
 // A scalar inside an index: its literal or its name, which is a letter and a number.

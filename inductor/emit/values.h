@@ -72,6 +72,7 @@ class Values {
   std::string per_lane(const Address& address, std::string_view what) const;
   SymExpr symbol_for(Expr e);
   std::string spell(Expr e);
+  std::string rounded(Expr e, DType half);  // a float32 as one that `half` has
   std::string give_name(Expr e, const std::string& text);
   bool varies(Expr e) const;
   bool is_wide() const { return lanes_.width > 1; }

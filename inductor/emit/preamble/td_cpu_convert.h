@@ -99,6 +99,19 @@ template <class Half, class V>
 TD V td_round_to(V x) {
   return td_cast<V>(td_cast<Half>(x));
 }
+// Of values that Half has.
+template <class Half, class V>
+TD V td_add_rounded(V a, V b) {
+  return td_round_to<Half>(a + b);
+}
+template <class Half, class V>
+TD V td_sub_rounded(V a, V b) {
+  return td_round_to<Half>(a - b);
+}
+template <class Half, class V>
+TD V td_mul_rounded(V a, V b) {
+  return td_round_to<Half>(a * b);
+}
 
 // ---- Across lanes ----
 

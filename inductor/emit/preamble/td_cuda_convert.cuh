@@ -31,3 +31,23 @@ TD float td_round_to(float x) {
   else
     return td_cast<float>(td_cast<Half>(x));
 }
+
+// td_round_to<Half>(a + b) and so on, where a and b are values that Half has.
+template <class Half>
+TD float td_add_rounded(float a, float b) {
+  if constexpr (td_same<Half, bf16>)
+    return td_add_bf16(a, b);
+  else
+    return td_round_to<Half>(a + b);
+}
+template <class Half>
+TD float td_sub_rounded(float a, float b) {
+  return td_add_rounded<Half>(a, -b);
+}
+template <class Half>
+TD float td_mul_rounded(float a, float b) {
+  if constexpr (td_same<Half, bf16>)
+    return td_mul_bf16(a, b);
+  else
+    return td_round_to<Half>(a * b);
+}

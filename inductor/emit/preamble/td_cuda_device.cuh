@@ -54,6 +54,37 @@ TD float td_round_bf16(float x) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.0f));
   return __int_as_float(int(bits));
 }
+// Sum and product, rounded to bf16, of floats that are bf16s: the pairs' lower halves are +0 and
+// stay so. Bits are those of td_round_bf16(a + b) and td_round_bf16(a * b): a float has more than
+// twice a bf16's digits, so that rounding to float first changes nothing.
+TD float td_add_bf16(float a, float b) {
+  unsigned bits;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;"
+      : "=r"(bits)
+      : "r"(__float_as_int(a)), "r"(0x3f803f80), "r"(__float_as_int(b)));
+  return __int_as_float(int(bits));
+}
+TD float td_mul_bf16(float a, float b) {
+  unsigned bits;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;"
+      : "=r"(bits)
+      : "r"(__float_as_int(a)), "r"(__float_as_int(b)), "r"(0x80008000));
+  return __int_as_float(int(bits));
+}
+
+// ---- Near values ----
+
+// 2^x and 1 / x within 2 units in the last place, where no subnormal number is involved.
+TD float td_exp2_near(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+TD float td_reciprocal_near(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 
 // ---- Greater and lesser ----
 

@@ -1,5 +1,7 @@
 // Functions of floating values: td_exp(x), td_floor(x), ... CUDA's math library, the accurate
 // functions, as in ATen's kernels; rsqrt too is a function of its own there, not 1 / sqrt(x).
+// erf and tanh of float are ours, because CUDA's keep kernels of half types below the bandwidth:
+// over all floats at most 1.84 and 1.82 ulp from the true value (CUDA's: 1.04 and 1.82).
 
 #define TD_FUNCTION(name, cuda)                      \
   TD float td_##name(float a) { return cuda##f(a); } \
@@ -28,11 +30,9 @@ TD_FUNCTION(acos, acos)
 TD_FUNCTION(atan, atan)
 TD_FUNCTION(sinh, sinh)
 TD_FUNCTION(cosh, cosh)
-TD_FUNCTION(tanh, tanh)
 TD_FUNCTION(asinh, asinh)
 TD_FUNCTION(acosh, acosh)
 TD_FUNCTION(atanh, atanh)
-TD_FUNCTION(erf, erf)
 TD_FUNCTION(erfc, erfc)
 TD_FUNCTION(erfinv, erfinv)
 TD_FUNCTION(lgamma, lgamma)
@@ -42,6 +42,43 @@ TD_FUNCTION_2(copysign)
 TD_FUNCTION_2(atan2)
 #undef TD_FUNCTION
 #undef TD_FUNCTION_2
+TD double td_erf(double a) { return erf(a); }
+TD double td_tanh(double a) { return tanh(a); }
+
+// x + x P(x^2) below 0.65, else 1 - 2^-Q(x). 17 instructions; CUDA's erff takes 22, of which 9
+// choose coefficients at half the rate.
+TD float td_erf(float x) {
+  const float s = x * x;
+  float a = 0x1.20404p-8f;
+  a = fmaf(a, s, -0x1.b34bc2p-6f);
+  a = fmaf(a, s, 0x1.ce0048p-4f);
+  a = fmaf(a, s, -0x1.8126a8p-2f);
+  a = fmaf(a, s, 0x1.06eba6p-3f);
+  a = fmaf(a, x, x);
+  const float t = fabsf(x), u = fminf(t, 3.95f);  // erf(3.95) rounds to 1
+  float q = 0x1.404bdp-12f;
+  q = fmaf(q, u, -0x1.2ed436p-8f);
+  q = fmaf(q, u, 0x1.0e47cap-5f);
+  q = fmaf(q, u, -0x1.36fbep-3f);
+  q = fmaf(q, u, -0x1.d592ecp-1f);
+  q = fmaf(q, u, -0x1.a0cbd8p+0f);
+  const float b = 1.0f - td_exp2_near(q * u);
+  return copysignf(t > 0.65f ? b : a, x);  // NaN is in a
+}
+
+// x + x P(x^2) below 0.595, else 1 - 2 / (e^2x + 1). 13 instructions; CUDA's tanhf takes 15.
+TD float td_tanh(float x) {
+  const float s = x * x;
+  float a = 0x1.011432p-6f;
+  a = fmaf(a, s, -0x1.ac1ad8p-5f);
+  a = fmaf(a, s, 0x1.10ab78p-3f);
+  a = fmaf(a, s, -0x1.555384p-2f);
+  a = fmaf(a * s, x, x);
+  const float t = fabsf(x);
+  const float power = td_exp2_near(t * 0x1.715476p+1f);
+  const float b = fmaf(td_reciprocal_near(power + 1.0f), -2.0f, 1.0f);
+  return copysignf(t > 0.595f ? b : a, x);
+}
 
 template <class T>
 TD T td_abs(T a) {

@@ -124,14 +124,16 @@ CudaCheck overflow_check() {
 
 std::vector<CudaCheck> cuda_checks() {
   std::vector<CudaCheck> checks = {literals_check(), index_functions_check(), overflow_check(),
-                                   memory_check()};
+                                   memory_check(), functions_check()};
   for (DType dtype :
        {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kInt64,
         DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8, DType::kBool}) {
     const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
     if (!is_half) checks.push_back(operators_check(dtype));
     checks.push_back(casts_check(dtype));
-    if (is_half) checks.push_back(rounding_check(dtype));
+    if (!is_half) continue;
+    checks.push_back(rounding_check(dtype));
+    checks.push_back(rounded_arithmetic_check(dtype));
   }
   for (int lanes : {32, 64, 96, 256, 1024}) checks.push_back(across_check(lanes));
   for (const auto& [lanes, groups] : {std::pair(32, 1), std::pair(32, 8), std::pair(64, 15),

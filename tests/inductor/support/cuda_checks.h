@@ -38,6 +38,8 @@ CudaCheck operators_check(DType dtype);
 // every value, middle and neighbour.
 CudaCheck casts_check(DType from);
 CudaCheck rounding_check(DType half);
+CudaCheck rounded_arithmetic_check(DType half);  // what rounding the float's result gives
+CudaCheck functions_check();        // ours: within 2 units in the last place, over all exponents
 CudaCheck literals_check();         // of the dialect
 CudaCheck index_functions_check();  // floor_div, mod, min, max
 CudaCheck overflow_check();         // what NVRTC would fold if it might

@@ -193,6 +193,11 @@ TD unsigned short td_narrow_bf16(float x) {
 TD float td_round_bf16(float x) {
   return td_host::cpu::td_widen(td_host::cpu::td_narrow(x, td_host::cpu::bf16()));
 }
+TD float td_add_bf16(float a, float b) { return td_round_bf16(a + b); }
+TD float td_mul_bf16(float a, float b) { return td_round_bf16(a * b); }
+
+TD float td_exp2_near(float x) { return exp2f(x); }
+TD float td_reciprocal_near(float x) { return 1 / x; }
 
 template <class T>
 TD T td_max_nan(T a, T b) {
