@@ -45,10 +45,11 @@ class Hoister {
 
 }  // namespace
 
-std::vector<Expr> roots(std::span<const Stmt> leaves) {
+std::vector<Expr> roots(std::span<const Stmt> body) {
   std::vector<Expr> all;
-  for (const Stmt& leaf : leaves)
-    for (Expr e : expressions(leaf)) all.push_back(e);
+  for (const Stmt& stmt : body)
+    if (!std::holds_alternative<Loop>(stmt))
+      for (Expr e : expressions(stmt)) all.push_back(e);
   return all;
 }
 

@@ -12,7 +12,7 @@ namespace inductor {
 
 std::vector<Expr> invariants(const Loop& innermost);
 
-// The expressions of an innermost loop's statements, in order.
-std::vector<Expr> roots(std::span<const Stmt> leaves);
+// The expressions of a body's own statements, in order; those inside of loops are theirs.
+std::vector<Expr> roots(std::span<const Stmt> body);
 
 }  // namespace inductor

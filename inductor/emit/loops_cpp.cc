@@ -50,11 +50,7 @@ void CppKernel::unpack() {
 void CppKernel::body(const std::vector<Stmt>& stmts) {
   declare_locals(stmts);
   Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
-  std::vector<Expr> all;
-  for (const Stmt& stmt : stmts)
-    if (!std::holds_alternative<Loop>(stmt))
-      for (Expr e : expressions(stmt)) all.push_back(e);
-  values.plan(all);
+  values.plan(roots(stmts));
   for (const Stmt& stmt : stmts) {
     if (const auto* loop = std::get_if<Loop>(&stmt))
       loop->parallel ? parallel(*loop) : this->loop(*loop);

@@ -6,6 +6,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/emit/cuda_kernel.h"
 #include "inductor/emit/emit.h"
+#include "inductor/emit/hoist.h"
 #include "inductor/ir/visit.h"
 
 namespace inductor {
@@ -139,11 +140,7 @@ void CudaKernel::decode(const std::vector<const Loop*>& loops,
 void CudaKernel::body(const std::vector<Stmt>& stmts) {
   declare_locals(stmts);
   Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
-  std::vector<Expr> all;
-  for (const Stmt& stmt : stmts)
-    if (!std::holds_alternative<Loop>(stmt))
-      for (Expr e : expressions(stmt)) all.push_back(e);
-  values.plan(all);
+  values.plan(roots(stmts));
   for (const Stmt& stmt : stmts) {
     const auto* l = std::get_if<Loop>(&stmt);
     // A loop's body sees to itself; what is computed before a vector loop is part of it.
