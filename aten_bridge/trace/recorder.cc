@@ -121,7 +121,7 @@ Value Recorder::root(const at::Tensor& fake) const { return views_.root(value_of
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
   const OperatorInfo& info = operators_.of(op);
   if (is_shape_question(arguments_on(stack, op), info.name)) {
-    const c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKeySet(c10::DispatchKey::Fake));
+    const c10::impl::ExcludeDispatchKeyGuard below{c10::DispatchKeySet(c10::DispatchKey::Fake)};
     constexpr auto kBelow =
         c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake);
     op.redispatchBoxed(keys & kBelow, &stack);

@@ -57,8 +57,8 @@ Division divide(const SymExpr& value, int64_t divisor) {
 // A loop of the reader that runs over several steps of `stride`.
 std::optional<Cut> find_cut(const SymExpr& remainder, int64_t stride, Loops reader) {
   for (const auto& [symbol, coefficient] : affine(remainder).terms) {
-    const auto loop =
-        std::find_if(reader.begin(), reader.end(), [&](const Loop* l) { return l->var == symbol; });
+    const auto loop = std::find_if(reader.begin(), reader.end(),
+                                   [s = symbol](const Loop* l) { return l->var == s; });
     if (loop == reader.end() || coefficient <= 0 || stride % coefficient != 0) continue;
     const auto extent = (*loop)->extent.constant();
     const int64_t inner = stride / coefficient;

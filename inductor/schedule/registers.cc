@@ -179,7 +179,9 @@ void keep_rows_in(LoopProgram& program, std::vector<Stmt>& body,
   int64_t kept = 0;
   for (const SymExpr& extent : extents) {
     if (!row_fits_registers(extent)) continue;
-    for (const auto& [key, reads] : rows_read(body, extent, excluded)) {
+    for (const auto& row_read : rows_read(body, extent, excluded)) {
+      const RowKey& key = row_read.first;
+      const RowReads& reads = row_read.second;
       if (kept++ == kMostRows) return;
       const DType dtype = reads.first.dtype();
       const int row = static_cast<int>(program.buffers.size());
