@@ -68,12 +68,16 @@ class CudaKernel : KernelText {
   void store_row(const Reduction& r, const Accumulator& acc);
   std::string across(ReduceOp op, const std::string& value) const;
 
+  // Stands for the parameters until the body is written, which tells what lanes share.
+  static constexpr std::string_view kParametersMark = "KERNEL_PARAMETERS";
+
   const std::string index_;  // the type of indices
   const LaneMaps maps_;
   std::string leader_;  // the condition under which a thread writes what all computed
   absl::flat_hash_map<const Reduce*, Accumulator> accumulators_;
   absl::flat_hash_map<const Stmt*, std::string> wide_stores_;  // to what becomes one vector store
-  absl::flat_hash_set<int> dirty_;  // buffers in memory that lanes wrote since they met
+  absl::flat_hash_set<int> dirty_;   // buffers in memory that lanes wrote since they met
+  absl::flat_hash_set<int> shared_;  // buffers that one lane may write and another one read
   int next_wide_ = 0;
 };
 

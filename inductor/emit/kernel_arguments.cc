@@ -59,10 +59,7 @@ class Collector {
   void leaf(const Stmt& stmt) {
     for (Expr root : expressions(stmt)) {
       for_each_node(std::vector<Expr>{root}, [&](Expr e) {
-        if (e.op() == ScalarOp::load) {
-          add_buffer(e.buffer(), e.index());
-          out_.read.insert(e.buffer());
-        }
+        if (e.op() == ScalarOp::load) add_buffer(e.buffer(), e.index());
         if (e.op() == ScalarOp::load || e.op() == ScalarOp::index) add_sizes(e.index());
       });
     }

@@ -17,7 +17,7 @@ namespace inductor {
 struct KernelArguments {
   std::vector<int> buffers;                     // in argument order
   std::vector<Symbol> sizes;                    // in argument order
-  absl::flat_hash_set<int> written, read;       // of buffers
+  absl::flat_hash_set<int> written;             // of buffers
   absl::flat_hash_map<int, std::string> names;  // of buffers and locals: in0, out0, tmp0
   // Locals that are one value at a time: of one element, or indexed alike wherever they are used,
   // by loops around all of that.

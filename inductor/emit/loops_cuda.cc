@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
@@ -36,7 +36,7 @@ EmittedKernel CudaKernel::emit() {
   SymExpr blocks = 1;
   {
     auto function = main.open(str_cat("extern \"C\" __global__ void __launch_bounds__(", threads,
-                                      ") ", kNameMark, "(", parameters(), ")"));
+                                      ") ", kNameMark, "(", kParametersMark, ")"));
     writer_ = &main;
     if (flat) {
       blocks = flat_grid(loops);
@@ -45,7 +45,8 @@ EmittedKernel CudaKernel::emit() {
       body(loops.empty() ? kernel_.body : loops.back()->body);
     }
   }
-  EmittedKernel out = finish(main.text());
+  EmittedKernel out = finish(
+      absl::StrReplaceAll(main.text(), {{aten_bridge::to_absl(kParametersMark), parameters()}}));
   out.shape = {blocks, threads};
   return out;
 }
@@ -76,9 +77,8 @@ std::string CudaKernel::parameters() const {
     // What one thread writes and another one reads is not for one thread's pointer alone: told that
     // it is, the compiler moves the read before the barrier.
     const bool written = arguments_.written.contains(b);
-    const bool alone = !written || !arguments_.read.contains(b);
-    lines.push_back(str_cat(written ? "" : "const ", type_of(b), "* ", alone ? "__restrict__ " : "",
-                            names_.buffers.at(b)));
+    lines.push_back(str_cat(written ? "" : "const ", type_of(b), "* ",
+                            shared_.contains(b) ? "" : "__restrict__ ", names_.buffers.at(b)));
   }
   for (size_t i = 0; i < arguments_.sizes.size(); ++i) lines.push_back(str_cat("int64_t s", i));
   std::string text;
@@ -168,9 +168,13 @@ void CudaKernel::declare_locals(const std::vector<Stmt>& stmts) {
 }
 
 void CudaKernel::synchronize_before(const Stmt& stmt) {
-  const std::vector<int> reads = buffers_read(stmt);
+  std::vector<int> reads = buffers_read(stmt);
+  for_each_stmt({&stmt, 1}, [&](const Stmt& s) {  // it reads what it adds to
+    if (const auto* scatter = std::get_if<Scatter>(&s)) reads.push_back(scatter->buffer);
+  });
   if (std::none_of(reads.begin(), reads.end(), [&](int b) { return dirty_.contains(b); })) return;
   writer_->line(str_cat("td_sync<", kernel_.lanes, ">();"));
+  shared_.insert(dirty_.begin(), dirty_.end());
   dirty_.clear();
 }
 

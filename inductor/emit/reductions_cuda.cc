@@ -64,6 +64,7 @@ void CudaKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
   while (!scopes.empty()) scopes.pop_back();
   for (; !entered.empty(); entered.pop_back()) leave(*entered.back());
   writer_->line(str_cat("td_sync<", kernel_.lanes, ">();"));
+  shared_.insert(b);
   dirty_.insert(b);
 }
 

@@ -71,6 +71,18 @@ Reduce* single_result(Loop& loop, const absl::flat_hash_set<int>& read) {
   return found;
 }
 
+// A buffer of the lanes: named after the one in memory, and once.
+int add_local(LoopProgram& program, const std::string& name, TensorType type) {
+  const auto is_taken = [&](const std::string& n) {
+    return std::any_of(program.buffers.begin(), program.buffers.end(),
+                       [&](const Buffer& b) { return b.name == n; });
+  };
+  std::string unique = name;
+  for (int n = 2; is_taken(unique); ++n) unique = str_cat(name, "_", n);
+  program.buffers.push_back({std::move(unique), std::move(type), BufferRole::kLocal});
+  return static_cast<int>(program.buffers.size()) - 1;
+}
+
 // Where a new variable stands for an element of `target`.
 struct Kept {
   int local;
@@ -80,12 +92,10 @@ struct Kept {
 // Replaces the loads of the element in what follows `body[at]`.
 Kept keep(LoopProgram& program, std::vector<Stmt>& body, size_t at, int target,
           const SymExpr& index) {
-  Buffer kept = program.buffers[target];
-  kept.name = str_cat(kept.name, "_value");
-  kept.role = BufferRole::kLocal;
-  const int local = static_cast<int>(program.buffers.size());
-  const Expr value = program.pool.load(local, index, kept.type.dtype);
-  program.buffers.push_back(std::move(kept));
+  const Buffer& in_memory = program.buffers[target];
+  const DType dtype = in_memory.type.dtype;
+  const int local = add_local(program, str_cat(in_memory.name, "_value"), in_memory.type);
+  const Expr value = program.pool.load(local, index, dtype);
   for (size_t k = at + 1; k < body.size(); ++k)
     replace_loads(program.pool, body[k], [&](Expr e) {
       return e.buffer() == target && e.index() == index ? value : Expr();
@@ -184,11 +194,9 @@ void keep_rows_in(LoopProgram& program, std::vector<Stmt>& body,
       const RowReads& reads = row_read.second;
       if (kept++ == kMostRows) return;
       const DType dtype = reads.first.dtype();
-      const int row = static_cast<int>(program.buffers.size());
       const Buffer& from = program.buffers[key.buffer];
-      program.buffers.push_back({str_cat(from.name, "_row"),
-                                 {dtype, from.type.device, {extent}, {SymExpr(1)}},
-                                 BufferRole::kLocal});
+      const int row = add_local(program, str_cat(from.name, "_row"),
+                                {dtype, from.type.device, {extent}, {SymExpr(1)}});
       for (size_t i : reads.loops) {
         auto& loop = std::get<Loop>(body[i]);
         const SymExpr place = SymExpr::symbol(loop.var);
@@ -222,6 +230,10 @@ void keep_values(LoopProgram& program, Kernel& kernel) {
   absl::flat_hash_set<int> read;
   for (const Stmt& stmt : kernel.body)
     for (int b : buffers_read(stmt)) read.insert(b);
+  // A scatter may change what was stored.
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    if (const auto* scatter = std::get_if<Scatter>(&stmt)) read.erase(scatter->buffer);
+  });
   keep_values_in(program, kernel.body, read);
 }
 
