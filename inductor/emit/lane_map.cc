@@ -81,9 +81,12 @@ LaneMaps lane_maps(const LoopProgram& program, const Kernel& kernel) {
 std::string index_type(const Kernel& kernel) {
   Extents extents;
   add_extents(kernel.body, extents);
+  constexpr int64_t kStep = 1024 * kMostWide;  // a loop's variable ends that far behind, at most
   bool fits = true;
-  for (const Access& a : accesses(kernel.body))
-    fits &= aten_bridge::fits_int32(bounds_of(a.index, a.symbol_bounds, extents));
+  for (const Access& a : accesses(kernel.body)) {
+    const Bounds b = bounds_of(a.index, a.symbol_bounds, extents);
+    fits &= is_bounded(b) && aten_bridge::fits_int32({b.low, b.high + kStep});
+  }
   return fits ? "int" : "int64_t";
 }
 
