@@ -12,8 +12,7 @@
 
 namespace inductor {
 
-struct Features {  // of a device, as far as schedules depend on it
-  int vector_bytes = 32;
+struct Features {                          // of a device, as far as schedules depend on it
   int64_t fast_memory_bytes = 256 * 1024;  // a row kept close: L2 a core
   int64_t local_bytes = 64 * 1024;         // of a kernel's scratch rows, which lie on the stack
   bool has_lanes = false;          // a GPU: threads share rows, which lie in their registers
