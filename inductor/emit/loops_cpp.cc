@@ -94,9 +94,7 @@ void CppKernel::store(int buffer, const SymExpr& index, Values& values, const st
 void CppKernel::loop(const Loop& l) {
   const std::vector<Reduction> started = reductions_started_by(l, around_);
   for (const Reduction& r : started) begin_reduction(l, r);
-  const bool innermost = std::none_of(
-      l.body.begin(), l.body.end(), [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
-  if (innermost) {
+  if (is_innermost(l)) {
     innermost_loop(l, vector_shape(program_, l).pieces);
   } else {
     const std::string name = enter(l);

@@ -15,10 +15,6 @@ using aten_bridge::str_cat;
 
 namespace {
 
-const Loop* only_loop(const std::vector<Stmt>& body) {
-  return body.size() == 1 ? std::get_if<Loop>(&body[0]) : nullptr;
-}
-
 bool divides_among_groups(const Loop& l) { return l.parallel && l.kind == LoopKind::kReduction; }
 
 }  // namespace

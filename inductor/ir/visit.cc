@@ -59,6 +59,11 @@ void for_each_leaf(std::span<const Stmt> body, const LeafVisitor& visit) {
   walk_leaves(body, loops, visit);
 }
 
+bool is_innermost(const Loop& loop) {
+  return std::none_of(loop.body.begin(), loop.body.end(),
+                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
+}
+
 int written_buffer(const Stmt& leaf) {
   if (const auto* s = std::get_if<Store>(&leaf)) return s->buffer;
   if (const auto* r = std::get_if<Reduce>(&leaf)) return r->buffer;

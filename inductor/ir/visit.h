@@ -26,6 +26,16 @@ void for_each_stmt(std::span<const Stmt> body, const std::function<void(const St
 void for_each_leaf(std::span<const Stmt> body,
                    const std::function<void(std::span<const Loop* const>, const Stmt&)>& visit);
 
+// No loop stands directly inside.
+bool is_innermost(const Loop& loop);
+// A body's loop where it is all there is, else null.
+inline const Loop* only_loop(const std::vector<Stmt>& body) {
+  return body.size() == 1 ? std::get_if<Loop>(&body[0]) : nullptr;
+}
+inline Loop* only_loop(std::vector<Stmt>& body) {
+  return body.size() == 1 ? std::get_if<Loop>(&body[0]) : nullptr;
+}
+
 // What a Store, Reduce or Scatter writes; checked.
 int written_buffer(const Stmt& leaf);
 const SymExpr& written_index(const Stmt& leaf);

@@ -16,15 +16,6 @@ constexpr int kGroups = 8;              // warps of a block
 constexpr int kMostGroups = 32;         // where blocks are few
 constexpr int64_t kEnoughBlocks = 256;  // two for each processor of a large GPU
 
-Loop* only_loop(std::vector<Stmt>& body) {
-  return body.size() == 1 ? std::get_if<Loop>(&body[0]) : nullptr;
-}
-
-bool is_innermost(const Loop& loop) {
-  return std::none_of(loop.body.begin(), loop.body.end(),
-                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
-}
-
 // Several iterations may scatter to one element.
 bool may_collide(const Loop& loop) {
   return loop.kind == LoopKind::kReduction &&

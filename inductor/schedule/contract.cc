@@ -111,10 +111,7 @@ std::vector<const Loop*> common_loops(const std::vector<Use>& uses) {
     const auto end = std::mismatch(common.begin(), common.end(), u.around.begin(), u.around.end());
     common.erase(end.first, common.end());
   }
-  const auto is_loop = [](const Stmt& s) { return std::holds_alternative<Loop>(s); };
-  if (!common.empty() &&
-      std::none_of(common.back()->body.begin(), common.back()->body.end(), is_loop))
-    common.pop_back();
+  if (!common.empty() && is_innermost(*common.back())) common.pop_back();
   if (std::any_of(uses.begin(), uses.end(), [](const Use& u) { return u.is_reduced; }))
     std::erase_if(common, [](const Loop* l) { return l->kind == LoopKind::kReduction; });
   return common;

@@ -13,11 +13,6 @@ constexpr int64_t kWorthThreads = 64 * 1024;  // work
 constexpr int64_t kEnoughIterations = 64;     // for many threads
 constexpr int64_t kLeastVector = 8;           // iterations
 
-bool is_innermost(const Loop& loop) {
-  return std::none_of(loop.body.begin(), loop.body.end(),
-                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
-}
-
 // Lanes read and write where their neighbours do, or compute enough to pay for gathering.
 bool is_worth_vectors(const Loop& loop) {
   if (loop.extent.constant().value_or(kLeastVector) < kLeastVector) return false;

@@ -21,11 +21,6 @@ namespace {
 
 constexpr int64_t kLeastInner = 16;  // iterations left in an innermost loop that is split
 
-bool is_innermost(const Loop& loop) {
-  return std::none_of(loop.body.begin(), loop.body.end(),
-                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
-}
-
 int64_t work_of(const Loop& loop) { return trip_count(loop) * work(loop.body); }
 
 // How two loops get one extent: the longer one is split.

@@ -17,11 +17,6 @@ using aten_bridge::str_cat;
 
 constexpr int64_t kMostRows = 3;  // of kRowOfLane registers each; a thread has 255 at most
 
-bool is_innermost(const Loop& loop) {
-  return std::none_of(loop.body.begin(), loop.body.end(),
-                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
-}
-
 bool is_one_value(std::span<const Use> uses) {
   std::vector<const Loop*> common = uses[0].around;
   for (const Use& u : uses) {
