@@ -50,6 +50,12 @@ class CudaKernel : KernelText {
   void loop(const Loop& l);
   void serial_loop(const Loop& l);
 
+  // Sums by place
+  // The body of a group that has one iteration of a loop around a Scatter.
+  void add_by_place(const Loop& l);
+  // "p0 == ids[q0] && ...": whether iteration `name` reaches the place of this group.
+  std::string reaches(const Scatter& s, const Loop& l, const SymExpr& name);
+
   // Lanes
   void lane_loop(const Loop& l);
   // The statements of a vector loop over the elements that one lane takes at once.
@@ -78,6 +84,7 @@ class CudaKernel : KernelText {
   absl::flat_hash_map<const Stmt*, std::string> wide_stores_;  // to what becomes one vector store
   absl::flat_hash_set<int> dirty_;   // buffers in memory that lanes wrote since they met
   absl::flat_hash_set<int> shared_;  // buffers that one lane may write and another one read
+  std::string scattered_row_;        // what the lanes of a group add up for one place
   int next_wide_ = 0;
 };
 

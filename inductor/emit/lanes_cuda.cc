@@ -172,6 +172,12 @@ void CudaKernel::lane_leaf(const Stmt& leaf, Values& values) {
                  },
                  [&](const Scatter& s) {
                    const std::string value = values.value(s.value);
+                   if (!scattered_row_.empty()) {
+                     const std::string at = str_cat(scattered_row_, "[",
+                                                    row_place(map_of(*around_.back())).str(), "]");
+                     writer_->line(str_cat(at, " = ", combine(s.op, b, 1, at, value), ";"));
+                     return;
+                   }
                    std::string old = values.load(s.buffer, s.index, s.symbol_values);
                    values.store(s.buffer, s.index, s.symbol_values,
                                 combine(s.op, b, 1, std::move(old), value));

@@ -15,7 +15,14 @@ using aten_bridge::str_cat;
 
 namespace {
 
-bool divides_among_groups(const Loop& l) { return l.parallel && l.kind == LoopKind::kReduction; }
+bool adds_by_place(const Loop& l) {
+  const Loop* row = l.parallel && l.kind == LoopKind::kReduction ? only_loop(l.body) : nullptr;
+  return row && std::holds_alternative<Scatter>(row->body[0]);
+}
+
+bool divides_among_groups(const Loop& l) {
+  return l.parallel && l.kind == LoopKind::kReduction && !adds_by_place(l);
+}
 
 }  // namespace
 
@@ -38,7 +45,10 @@ EmittedKernel CudaKernel::emit() {
       blocks = flat_grid(loops);
     } else {
       blocks = grid(loops);
-      body(loops.empty() ? kernel_.body : loops.back()->body);
+      if (!loops.empty() && adds_by_place(*loops.back()))
+        add_by_place(*loops.back());
+      else
+        body(loops.empty() ? kernel_.body : loops.back()->body);
     }
   }
   EmittedKernel out = finish(
@@ -90,14 +100,14 @@ std::string CudaKernel::parameters() const {
 std::vector<const Loop*> CudaKernel::grid_loops() const {
   std::vector<const Loop*> loops;
   const Loop* l = only_loop(kernel_.body);
-  for (; l && l->parallel && l->kind == LoopKind::kSerial; l = only_loop(l->body))
-    loops.push_back(l);
+  for (; l && l->parallel && !divides_among_groups(*l); l = only_loop(l->body)) loops.push_back(l);
   return loops;
 }
 
 SymExpr CudaKernel::grid(const std::vector<const Loop*>& loops) {
   const Loop* inside = only_loop(loops.empty() ? kernel_.body : loops.back()->body);
-  const bool together = kernel_.groups == 1 || (inside && divides_among_groups(*inside));
+  const bool together = kernel_.groups == 1 || (inside && divides_among_groups(*inside)) ||
+                        (!loops.empty() && adds_by_place(*loops.back()));
   leader_ = kernel_.groups == 1 ? "td_thread() == 0" : "lane == 0";
   writer_->line(str_cat("const int lane = td_thread()",
                         kernel_.groups == 1 ? "" : str_cat(" % ", kernel_.lanes), ";"));

@@ -65,16 +65,33 @@ Nest nest_over(Builder& b, const std::vector<SymExpr>& sizes,
 Verdict can_accumulate(const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   if (node.outputs[0]->dtype == DType::kBool) return Verdict::no("sums of bool");
-  // In order they would be serial; ATen's kernels sort.
-  if (node.outputs[0]->device.kind == Device::Kind::kCuda)
-    return Verdict::no("sums by index on a GPU");
   for (const SymExpr& size : node.outputs[0]->sizes)
     if (size == SymExpr(0)) return Verdict::no("an empty result");
   return Verdict::yes();
 }
 
+bool is_on_gpu(const Node& node) { return node.outputs[0]->device.kind == Device::Kind::kCuda; }
+
+// One after the other they would be slow on a GPU, where ATen's kernels sort or use atomics.
+Verdict can_accumulate_in_order(const Node& node) {
+  if (is_on_gpu(node)) return Verdict::no("sums by index on a GPU");
+  return can_accumulate(node);
+}
+
+// There, each row looks for those that have its place: worth it for a batch of tokens.
+Verdict can_add_rows(const Node& node, const TensorRef& rows) {
+  constexpr int64_t kMostRows = 32 * 1024, kLongestRow = 1024;
+  const SymExpr& length = rows.sizes.back();
+  SymExpr count = 1;
+  for (size_t d = 0; d + 1 < rows.sizes.size(); ++d) count = count * rows.sizes[d];
+  if (is_on_gpu(node) && (count.constant().value_or(kMostRows + 1) > kMostRows ||
+                          length.constant().value_or(kLongestRow + 1) > kLongestRow))
+    return Verdict::no("too many or too long rows for a GPU");
+  return can_accumulate(node);
+}
+
 Verdict embedding_backward(Builder& b, const Node& node) {
-  if (Verdict can = can_accumulate(node); !can) return can;
+  if (Verdict can = can_add_rows(node, b.ref(node, "grad_output")); !can) return can;
   if (flag(node, "scale_grad_by_freq")) return Verdict::no("gradients scaled by frequency");
   const TensorRef grad = b.ref(node, "grad_output"), indices = b.ref(node, "indices");
   const size_t rank = indices.sizes.size();
@@ -95,7 +112,7 @@ Verdict embedding_backward(Builder& b, const Node& node) {
 }
 
 Verdict scatter_add(Builder& b, const Node& node) {
-  if (Verdict can = can_accumulate(node); !can) return can;
+  if (Verdict can = can_accumulate_in_order(node); !can) return can;
   const TensorRef self = b.ref(node, "self"), index = b.ref(node, "index");
   const TensorRef src = b.ref(node, "src");
   if (self.sizes.empty()) return Verdict::no("a 0-dimensional self");
@@ -111,7 +128,7 @@ Verdict scatter_add(Builder& b, const Node& node) {
 }
 
 Verdict index_add(Builder& b, const Node& node) {
-  if (Verdict can = can_accumulate(node); !can) return can;
+  if (Verdict can = can_accumulate_in_order(node); !can) return can;
   const TensorRef self = b.ref(node, "self"), source = b.ref(node, "source");
   const TensorRef index = b.ref(node, "index");
   if (self.sizes.empty()) return Verdict::no("a 0-dimensional self");
@@ -128,7 +145,7 @@ Verdict index_add(Builder& b, const Node& node) {
 }
 
 Verdict index_put(Builder& b, const Node& node) {
-  if (Verdict can = can_accumulate(node); !can) return can;
+  if (Verdict can = can_accumulate_in_order(node); !can) return can;
   if (!flag(node, "accumulate")) return Verdict::no("the last of several writes wins");
   const TensorRef self = b.ref(node, "self"), values = b.ref(node, "values");
   Indexing indexing;

@@ -13,6 +13,7 @@ constexpr int kWarp = 32;
 constexpr int kMostLanes = 1024;
 constexpr int kFlatThreads = 256;
 constexpr int kGroups = 8;              // warps of a block
+constexpr int kGroupsOfPlace = 16;      // which add up the rows of one place: some have thousands
 constexpr int kMostGroups = 32;         // where blocks are few
 constexpr int64_t kEnoughBlocks = 256;  // two for each processor of a large GPU
 
@@ -58,6 +59,14 @@ bool can_be_divided(const Loop& loop) {
   return can;
 }
 
+bool mentions(std::span<const Expr> values, Symbol var) {
+  bool found = false;
+  for_each_node(values, [&](Expr e) {
+    if (e.op() == ScalarOp::load || e.op() == ScalarOp::index) found |= e.index().mentions(var);
+  });
+  return found;
+}
+
 int lanes_of_one_block(const SymExpr& extent) {
   const int64_t n = extent.constant().value_or(kMostLanes);
   return static_cast<int>(std::clamp<int64_t>((n + kWarp - 1) / kWarp * kWarp, kWarp, kMostLanes));
@@ -78,7 +87,18 @@ bool row_fits_registers(const SymExpr& extent) {
   return n && *n <= kRowOfLane * lanes_for(extent);
 }
 
+bool adds_by_place(const Loop& loop) {
+  const Loop* row = loop.kind == LoopKind::kReduction ? only_loop(loop.body) : nullptr;
+  if (!row || row->kind != LoopKind::kSerial || row->body.size() != 1) return false;
+  const auto* scatter = std::get_if<Scatter>(&row->body[0]);
+  return scatter && lanes_for(row->extent) == kWarp && row_fits_registers(row->extent) &&
+         !mentions(scatter->symbol_values, row->var);
+}
+
 void spread_columns(LoopProgram& program, Kernel& kernel) {
+  const Loop* inside = only_loop(kernel.body);
+  while (inside && inside->kind == LoopKind::kSerial) inside = only_loop(inside->body);
+  if (!inside || adds_by_place(*inside)) return;
   std::optional<Chain> chain = chain_of(kernel);
   if (!chain || chain->loops.back().kind != LoopKind::kSerial) return;
   const auto rows = std::find_if(chain->loops.begin(), chain->loops.end(),
@@ -114,6 +134,12 @@ void choose_blocks(Kernel& kernel) {
     return;
   }
   Loop* inside = only_loop(last ? last->body : kernel.body);
+  if (inside && adds_by_place(*inside)) {
+    inside->parallel = true;
+    kernel.lanes = kWarp;
+    kernel.groups = kGroupsOfPlace;
+    return;
+  }
   if (inside && can_be_divided(*inside)) {
     kernel.lanes = kWarp;
     kernel.groups = iterations < kEnoughBlocks ? kMostGroups : kGroups;

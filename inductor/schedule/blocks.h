@@ -5,6 +5,7 @@
 //  - Perfectly nested serial loops: every iteration is a thread's, the innermost ones in vectors.
 //  - Rows: an iteration of the serial loops around is a group's; its lanes walk over the row.
 //  - Sums over rows that keep columns: a lane has columns, groups divide the rows of a chunk.
+//  - Sums by place, where one loop says which place a row is added to: a group takes an iteration.
 //  - Anything else runs in one block.
 #pragma once
 
@@ -18,6 +19,8 @@ int lanes_for(const SymExpr& extent);
 inline constexpr int64_t kRowOfLane = 32;
 // Whether a row of this many elements stays in its lanes' registers.
 bool row_fits_registers(const SymExpr& extent);
+// Whether the loop adds rows, which lanes keep, to places that it alone chooses.
+bool adds_by_place(const Loop& loop);
 
 // Where rows are reduced and columns kept, blocks of columns go outermost.
 void spread_columns(LoopProgram& program, Kernel& kernel);

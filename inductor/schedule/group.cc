@@ -8,6 +8,7 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/visit.h"
+#include "inductor/schedule/blocks.h"
 #include "inductor/schedule/fuse.h"
 #include "inductor/schedule/nest.h"
 
@@ -46,6 +47,11 @@ struct Group {
 struct Uses {
   std::vector<int> reads, writes;
 };
+
+bool adds_by_place(const Stmt& stmt) {
+  const auto* loop = std::get_if<Loop>(&stmt);
+  return loop && adds_by_place(*loop);
+}
 
 bool must_follow(const Uses& later, const Group& earlier) {
   return meet(earlier.writes, later.reads) || meet(earlier.writes, later.writes) ||
@@ -145,6 +151,8 @@ class Grouper {
     std::sort(shared.begin(), shared.end());
     if (groups_[at].reads.size() + groups_[at].writes.size() > kMostBuffers)
       return "too many buffers in one kernel";
+    if (features_.has_lanes && (adds_by_place(nest.stmt) || adds_by_place(groups_[at].body[0])))
+      return "sums by place run on their own";
     Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, shared, features_);
     if (!fusion.verdict) return fusion.verdict.reason();
     Group& g = groups_[at];

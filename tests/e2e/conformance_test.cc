@@ -95,8 +95,8 @@ void expect_same(const std::vector<at::Tensor>& got, const std::vector<at::Tenso
 // Sums by index would be made one by one on a GPU; ATen's kernels sort. Who lowers them there takes
 // them from here.
 bool is_left_to_aten(const std::string& op) {
-  constexpr std::string_view kOnCuda[] = {"aten::embedding_dense_backward", "aten::scatter_add",
-                                          "aten::index_add", "aten::index_put"};
+  constexpr std::string_view kOnCuda[] = {"aten::scatter_add", "aten::index_add",
+                                          "aten::index_put"};
   return !test_device().is_cpu() &&
          std::find(std::begin(kOnCuda), std::end(kOnCuda), op) != std::end(kOnCuda);
 }
