@@ -38,6 +38,11 @@ Term elu(Elementwise& e) {
   const Term below = expm1(x * e["input_scale"]) * (e.real("alpha") * scale);
   return select(x < 0.0, below, x * scale);
 }
+Term celu(Elementwise& e) {
+  const Term x = e["self"];
+  const double alpha = e.real("alpha");
+  return select(x < 0.0, expm1(x * (1 / alpha)) * alpha, x);
+}
 Term elu_backward(Elementwise& e) {
   const Term dy = e["grad_output"], x = e["self_or_result"], slope = e["input_scale"];
   const double scale = e.real("scale"), negative = e.real("alpha") * scale;
@@ -114,6 +119,14 @@ Term gelu_backward(Elementwise& e) {
   return dy * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner);
 }
 
+// In training the noise is the slope that forward drew for each element.
+Term rrelu_backward(Elementwise& e) {
+  const Term dy = e["grad_output"];
+  const double lower = e.real("lower"), upper = e.real("upper");
+  if (e.flag("training") && upper - lower > 1e-6) return dy * e["noise"];
+  return select(e["self"] > 0.0, dy, dy * ((lower + upper) / 2));
+}
+
 Term dropout_backward(Elementwise& e) { return e["grad_output"] * (e["mask"] * e["scale"]); }
 
 constexpr LoweringRow kRows[] = {
@@ -123,6 +136,7 @@ constexpr LoweringRow kRows[] = {
     {"aten::leaky_relu", kPointwise, pointwise<kToResult, leaky_relu>},
     {"aten::leaky_relu_backward", kPointwise, pointwise<kToResult, leaky_relu_backward>},
     {"aten::elu", kPointwise, pointwise<kToResult, elu>},
+    {"aten::celu", kPointwise, pointwise<kToResult, celu>},
     {"aten::elu_backward", kPointwise, pointwise<kToResult, elu_backward>},
     {"aten::hardtanh", kPointwise, pointwise<kToResult, hardtanh>},
     {"aten::hardtanh_backward", kPointwise, pointwise<kToResult, hardtanh_backward>},
@@ -141,6 +155,7 @@ constexpr LoweringRow kRows[] = {
     {"aten::softplus_backward", kPointwise, pointwise<kToResult, softplus_backward>},
     {"aten::gelu", kPointwise, pointwise<kToResult, gelu>},
     {"aten::gelu_backward", kPointwise, pointwise<kToResult, gelu_backward>},
+    {"aten::rrelu_with_noise_backward", kPointwise, pointwise<kToResult, rrelu_backward>},
     {"aten::native_dropout_backward", kPointwise, pointwise<kToResult, dropout_backward>},
 };
 

@@ -20,6 +20,12 @@ Term Elementwise::operator[](std::string_view arg) {
   return cast(compute, own.dtype() == common_ ? own : cast(common_, own));
 }
 
+Term Elementwise::row(std::string_view arg) {
+  const Term own{&builder_.pool(),
+                 builder_.load(builder_.ref(node_, arg), std::span(nest_.vars).first(1))};
+  return cast(compute_dtype(common_), cast(common_, own));
+}
+
 Term Elementwise::raw(std::string_view arg) {
   ExprPool& pool = builder_.pool();
   const auto& value = node_.arg(arg);

@@ -68,6 +68,17 @@ Term sign(Elementwise& e) {
   if (x.dtype() == DType::kBool) return x;
   return cast(x.dtype(), x > 0.0) - cast(x.dtype(), x < 0.0);
 }
+Term heaviside(Elementwise& e) {
+  const Term x = e["self"];
+  if (x.dtype() == DType::kBool) return bit_or(x, e["values"]);
+  return select(x == 0.0, e["values"], cast(x.dtype(), x > 0.0));
+}
+Term degrees(Elementwise& e) { return e["self"] * (180 / M_PI); }
+Term radians(Elementwise& e) { return e["self"] * (M_PI / 180); }
+Term angle(Elementwise& e) {
+  const Term x = e["self"];
+  return select(x != x, x, select(x < 0.0, number(x, M_PI), number(x, 0)));
+}
 Term reciprocal(Elementwise& e) { return 1.0 / e["self"]; }
 Term frac(Elementwise& e) { return e["self"] - trunc(e["self"]); }
 
@@ -104,21 +115,35 @@ Term clamp(Elementwise& e) {
 Term clamp_min(Elementwise& e) { return maximum(e["self"], e["min"]); }
 Term clamp_max(Elementwise& e) { return minimum(e["self"], e["max"]); }
 
-Term logaddexp(Elementwise& e) {
-  const Term a = e["self"], b = e["other"], most = maximum(a, b);
-  const Term infinite = abs(a) == std::numeric_limits<double>::infinity();
-  return select(bit_and(infinite, a == b), a, most + log1p(exp(-abs(a - b))));
-}
-Term xlogy(Elementwise& e) {
-  const Term x = e["self"], y = e["other"];
-  return select(y != y, y, select(x == 0.0, number(x, 0), x * log(y)));
-}
-
 Term addcmul(Elementwise& e) { return e["self"] + e["value"] * e["tensor1"] * e["tensor2"]; }
 Term addcdiv(Elementwise& e) { return e["self"] + e["value"] * e["tensor1"] / e["tensor2"]; }
 Term lerp(Elementwise& e) {
   const Term a = e["self"], b = e["end"], weight = e["weight"], way = b - a;
   return select(abs(weight) < 0.5, a + weight * way, b - way * (1.0 - weight));
+}
+
+// beta * self + alpha * vec1 (x) vec2; vec1 stands along the rows.
+Term addr(Elementwise& e) {
+  const bool logic = e.common() == DType::kBool;
+  const auto times = [&](const Term& a, const Term& b) { return logic ? bit_and(a, b) : a * b; };
+  const Term outer = times(e["alpha"], times(e.row("vec1"), e["vec2"]));
+  if (e.known("beta") == 0.0) return outer;
+  const Term self = times(e["beta"], e["self"]);
+  return logic ? bit_or(self, outer) : self + outer;
+}
+// A power of ten is rounded to the dtype.
+Term round_decimals(Elementwise& e) {
+  const Term x = e["self"];
+  if (!is_floating(e.common())) return e.refuse();
+  const double decimals = e.real("decimals"), power = std::pow(10, std::fabs(decimals));
+  return decimals < 0 ? round(x / power) * power : round(x * power) / power;
+}
+// other may be of another dtype than the result.
+Term ldexp(Elementwise& e) {
+  const Term n = e.raw("other");
+  if (!n) return n;
+  const DType dtype = is_floating(n.dtype()) ? compute_dtype(n.dtype()) : DType::kFloat32;
+  return e["self"] * cast(compute_dtype(e.common()), exp2(cast(dtype, n)));
 }
 
 // ---- Tests and choice ----
@@ -128,14 +153,36 @@ Term is_inf(Elementwise& e) {
   if (!is_floating(e.common())) return truth(number(e["self"], 0));
   return abs(e["self"]) == std::numeric_limits<double>::infinity();
 }
+template <bool negative>
+Term is_infinity(Elementwise& e) {
+  if (!is_floating(e.common())) return truth(number(e["self"], 0));
+  return e["self"] == (negative ? -1 : 1) * std::numeric_limits<double>::infinity();
+}
+Term sign_bit(Elementwise& e) {
+  const Term x = e["self"];
+  if (x.dtype() == DType::kBool) return number(x, 0);
+  return is_floating(x.dtype()) ? copysign(number(x, 1), x) < 0.0 : x < 0.0;
+}
+double most(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 65504;
+    case DType::kBFloat16:
+      return 0x1.fep127;
+    case DType::kFloat32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
 Term nan_to_num(Elementwise& e) {
   const Term x = e["self"];
   if (!is_floating(e.common())) return x;
-  if (!e.has("posinf") || !e.has("neginf")) return e.refuse();
   const double infinity = std::numeric_limits<double>::infinity();
   const Term nan = e.has("nan") ? e["nan"] : e.number(0);
-  return select(x != x, nan,
-                select(x == infinity, e["posinf"], select(x == -infinity, e["neginf"], x)));
+  const Term high = e.has("posinf") ? e["posinf"] : e.number(most(e.common()));
+  const Term low = e.has("neginf") ? e["neginf"] : e.number(-most(e.common()));
+  return select(x != x, nan, select(x == infinity, high, select(x == -infinity, low, x)));
 }
 Term logical_not(Elementwise& e) { return bit_not(truth(e.raw("self"))); }
 Term where(Elementwise& e) { return select(truth(e.raw("condition")), e["self"], e["other"]); }
@@ -164,6 +211,10 @@ constexpr LoweringRow kRows[] = {
     {"aten::abs", kPointwise, pointwise<kToResult, unary<ScalarOp::abs>>},
     {"aten::sign", kPointwise, pointwise<kToResult, sign>},
     {"aten::sgn", kPointwise, pointwise<kToResult, sign>},
+    {"aten::heaviside", kPointwise, pointwise<kToResult, heaviside>},
+    {"aten::rad2deg", kPointwise, pointwise<kToResult, degrees>},
+    {"aten::deg2rad", kPointwise, pointwise<kToResult, radians>},
+    {"aten::angle", kPointwise, pointwise<kToResult, angle>},
     {"aten::reciprocal", kPointwise, pointwise<kToResult, reciprocal>},
     {"aten::pow.Tensor_Scalar", kPointwise, pointwise<kToResult, pow_by_number>},
     {"aten::pow.Tensor_Tensor", kPointwise, pointwise<kToResult, pow_by_tensor>},
@@ -182,16 +233,17 @@ constexpr LoweringRow kRows[] = {
     {"aten::hypot", kPointwise, pointwise<kToResult, binary<ScalarOp::hypot>>},
     {"aten::copysign.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::copysign>>},
     {"aten::copysign.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::copysign>>},
-    {"aten::logaddexp", kPointwise, pointwise<kToResult, logaddexp>},
-    {"aten::xlogy.Tensor", kPointwise, pointwise<kToResult, xlogy>},
     {"aten::addcmul", kPointwise, pointwise<kToResult, addcmul>},
     {"aten::addcdiv", kPointwise, pointwise<kToResult, addcdiv>},
     {"aten::lerp.Scalar", kPointwise, pointwise<kToResult, lerp>},
     {"aten::lerp.Tensor", kPointwise, pointwise<kToResult, lerp>},
+    {"aten::addr", kPointwise, pointwise<kToResult, addr>},
+    {"aten::ldexp.Tensor", kPointwise, pointwise<kToResult, ldexp>},
 
     {"aten::floor", kPointwise, pointwise<kToResult, rounding<ScalarOp::floor>>},
     {"aten::ceil", kPointwise, pointwise<kToResult, rounding<ScalarOp::ceil>>},
     {"aten::round", kPointwise, pointwise<kToResult, rounding<ScalarOp::round>>},
+    {"aten::round.decimals", kPointwise, pointwise<kToResult, round_decimals>},
     {"aten::trunc", kPointwise, pointwise<kToResult, rounding<ScalarOp::trunc>>},
     {"aten::frac", kPointwise, pointwise<kToResult, frac>},
     {"aten::sqrt", kPointwise, pointwise<kToResult, unary<ScalarOp::sqrt>>},
@@ -234,6 +286,9 @@ constexpr LoweringRow kRows[] = {
     {"aten::ge.Scalar", kPointwise, pointwise<kOperands, binary<ScalarOp::ge>>},
     {"aten::isnan", kPointwise, pointwise<kOperands, is_nan>},
     {"aten::isinf", kPointwise, pointwise<kOperands, is_inf>},
+    {"aten::isposinf", kPointwise, pointwise<kOperands, is_infinity<false>>},
+    {"aten::isneginf", kPointwise, pointwise<kOperands, is_infinity<true>>},
+    {"aten::signbit", kPointwise, pointwise<kOperands, sign_bit>},
     {"aten::nan_to_num", kPointwise, pointwise<kToResult, nan_to_num>},
 
     {"aten::logical_and", kPointwise, pointwise<kToResult, logical<ScalarOp::bit_and>>},
@@ -246,10 +301,23 @@ constexpr LoweringRow kRows[] = {
     {"aten::bitwise_or.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_or>>},
     {"aten::bitwise_xor.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_xor>>},
     {"aten::bitwise_xor.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_xor>>},
+    {"aten::bitwise_and.Scalar_Tensor", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::bit_and>>},
+    {"aten::bitwise_or.Scalar_Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::bit_or>>},
+    {"aten::bitwise_xor.Scalar_Tensor", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::bit_xor>>},
     {"aten::bitwise_not", kPointwise, pointwise<kToResult, unary<ScalarOp::bit_not>>},
     {"aten::bitwise_left_shift.Tensor", kPointwise,
      pointwise<kToResult, binary<ScalarOp::shift_left>>},
+    {"aten::bitwise_left_shift.Tensor_Scalar", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::shift_left>>},
+    {"aten::bitwise_left_shift.Scalar_Tensor", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::shift_left>>},
     {"aten::bitwise_right_shift.Tensor", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::shift_right>>},
+    {"aten::bitwise_right_shift.Tensor_Scalar", kPointwise,
+     pointwise<kToResult, binary<ScalarOp::shift_right>>},
+    {"aten::bitwise_right_shift.Scalar_Tensor", kPointwise,
      pointwise<kToResult, binary<ScalarOp::shift_right>>},
 
     {"aten::where.self", kPointwise, pointwise<kToResult, where>},

@@ -34,6 +34,7 @@ LoweringRows random_rows();
 LoweringRows reduce_rows();
 LoweringRows scatter_rows();
 LoweringRows slice_rows();
+LoweringRows special_rows();
 LoweringRows view_rows();
 
 // The row for an operator, or null.

@@ -15,9 +15,10 @@ using aten_bridge::str_cat;
 // Of one operand: on floating dtypes, and where noted on integers, whose result is float32 or the
 // same.
 constexpr std::string_view kToFloat[] = {
-    "sqrt",  "rsqrt", "exp",   "exp2", "expm1", "log",    "log2",   "log10",   "log1p",
-    "sin",   "cos",   "tan",   "asin", "acos",  "atan",   "sinh",   "cosh",    "tanh",
-    "asinh", "acosh", "atanh", "erf",  "erfc",  "erfinv", "lgamma", "sigmoid", "reciprocal"};
+    "sqrt",   "rsqrt",   "exp",        "exp2",  "expm1",        "log",     "log2",    "log10",
+    "log1p",  "sin",     "cos",        "tan",   "asin",         "acos",    "atan",    "sinh",
+    "cosh",   "tanh",    "asinh",      "acosh", "atanh",        "erf",     "erfc",    "erfinv",
+    "lgamma", "sigmoid", "reciprocal", "sinc",  "special_entr", "deg2rad", "rad2deg", "angle"};
 constexpr std::string_view kSameDtype[] = {"neg",  "abs",   "sign",  "sgn", "floor",
                                            "ceil", "round", "trunc", "relu"};
 constexpr std::string_view kFloatOnly[] = {"frac", "silu", "mish", "hardswish", "hardsigmoid"};
@@ -85,6 +86,30 @@ x: f32[6], y: f32[6] | f32[6] | aten::copysign.Tensor(x, other=y)
 x: f32[6] | f32[6] | aten::copysign.Scalar(x, other=-1.0)
 x: f32[6], y: f32[6] | f32[6] | aten::logaddexp(x, other=y)
 x: f32[6], y: f32[6] | f32[6] | aten::xlogy.Tensor(x, other=y)
+x: f32[6], y: f32[6] | f32[6] | aten::logaddexp2(x, other=y)
+x: f32[6] | f32[6] | aten::xlogy.Scalar_Self(0, other=x)
+x: f32[6] | f32[6] | aten::xlogy.Scalar_Other(x, other=0.5)
+x: f32[6], y: f32[6] | f32[6] | aten::special_xlog1py(x, other=y)
+x: f32[6] | f32[6] | aten::special_xlog1py.self_scalar(0, other=x)
+x: i64[6] | f32[6] | aten::special_xlog1py.other_scalar(x, other=0.5)
+x: f32[6] | f32[6] | aten::logit(x, eps=none)
+x: f32[6] | f32[6] | aten::logit(x, eps=0.1)
+g: f32[6], x: f32[6] | f32[6] | aten::logit_backward(grad_output=g, x, eps=none)
+g: f32[6], x: f32[6] | f32[6] | aten::logit_backward(grad_output=g, x, eps=0.1)
+g: f64[6], x: f64[6] | f64[6] | aten::logit_backward(grad_output=g, x, eps=0.0)
+x: f32[6], y: f32[6] | f32[6] | aten::heaviside(x, values=y)
+x: bool[6], y: bool[6] | bool[6] | aten::heaviside(x, values=y)
+x: i64[6], y: i64[6] | i64[6] | aten::heaviside(x, values=y)
+x: f32[6] | f32[6] | aten::round.decimals(x, decimals=2)
+x: f64[6] | f64[6] | aten::round.decimals(x, decimals=-1)
+x: f32[6], n: i64[6] | f32[6] | aten::ldexp.Tensor(x, other=n)
+x: f64[6], n: f32[6] | f64[6] | aten::ldexp.Tensor(x, other=n)
+x: i64[6], n: i64[6] | f32[6] | aten::ldexp.Tensor(x, other=n)
+x: f32[4, 6], y: f32[4], z: f32[6] | f32[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=0.5, alpha=2)
+x: f32[6], y: i64[4], z: f32[6] | f32[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=0, alpha=1)
+x: bool[4, 6], y: bool[4], z: bool[6] | bool[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=true, alpha=true)
+x: i64[4, 6], y: i64[4], z: i64[6] | i64[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=3, alpha=2)
+x: f64[6] | f64[6] | aten::mvlgamma(x, p=3)
 x: f32[6], y: f32[6], z: f32[4, 6] | f32[4, 6] | aten::addcmul(x, tensor1=y, tensor2=z, value=0.5)
 x: f32[6], y: f32[6], z: f32[4, 6] | f32[4, 6] | aten::addcdiv(x, tensor1=y, tensor2=z, value=0.5)
 x: f32[6], y: f32[6] | f32[6] | aten::lerp.Scalar(x, end=y, weight=0.7)
@@ -92,6 +117,14 @@ x: f32[6], y: f32[6], z: f32[6] | f32[6] | aten::lerp.Tensor(x, end=y, weight=z)
 x: f32[6] | bool[6] | aten::isnan(x)
 x: i64[6] | bool[6] | aten::isinf(x)
 x: f32[6] | bool[6] | aten::isinf(x)
+x: f32[6] | bool[6] | aten::isposinf(x)
+x: i64[6] | bool[6] | aten::isposinf(x)
+x: f32[6] | bool[6] | aten::isneginf(x)
+x: f32[6] | bool[6] | aten::signbit(x)
+x: i64[6] | bool[6] | aten::signbit(x)
+x: bool[6] | bool[6] | aten::signbit(x)
+x: f32[6] | f32[6] | aten::nan_to_num(x, nan=none, posinf=none, neginf=none)
+x: bf16[6] | bf16[6] | aten::nan_to_num(x, nan=none, posinf=none, neginf=none)
 x: f32[6] | f32[6] | aten::nan_to_num(x, nan=0.5, posinf=1.0, neginf=-1.0)
 x: f32[6], y: i64[6] | bool[6] | aten::logical_and(x, other=y)
 x: f32[6], y: i64[6] | bool[6] | aten::logical_or(x, other=y)
@@ -101,6 +134,10 @@ x: i64[6] | i64[6] | aten::bitwise_not(x)
 x: bool[6] | bool[6] | aten::bitwise_not(x)
 x: i64[6], ids: i64[6] | i64[6] | aten::bitwise_left_shift.Tensor(x, other=ids)
 x: i64[6], ids: i64[6] | i64[6] | aten::bitwise_right_shift.Tensor(x, other=ids)
+x: i64[6] | i64[6] | aten::bitwise_left_shift.Tensor_Scalar(x, other=2)
+x: i64[6] | i64[6] | aten::bitwise_right_shift.Tensor_Scalar(x, other=2)
+ids: i64[6] | i64[6] | aten::bitwise_left_shift.Scalar_Tensor(-5, other=ids)
+ids: i64[6] | i64[6] | aten::bitwise_right_shift.Scalar_Tensor(-5, other=ids)
 c: bool[4, 1], x: f32[4, 6], y: f32[6] | f32[4, 6] | aten::where.self(condition=c, x, other=y)
 x: f32[4, 6], m: bool[6] | f32[4, 6] | aten::masked_fill.Scalar(x, mask=m, value=-inf)
 x: f32[4, 6], m: bool[6], v: f32[] | f32[4, 6] | aten::masked_fill.Tensor(x, mask=m, value=v)
@@ -128,6 +165,9 @@ x: f32[6] | f32[6] | aten::gelu(x, approximate="tanh")
 x: bf16[6] | bf16[6] | aten::gelu(x, approximate="none")
 g: f32[6], x: f32[6] | f32[6] | aten::gelu_backward(grad_output=g, x, approximate="none")
 g: f32[6], x: f32[6] | f32[6] | aten::gelu_backward(grad_output=g, x, approximate="tanh")
+x: f32[6] | f32[6] | aten::celu(x, alpha=1.5)
+g: f32[6], x: f32[6], y: f32[6] | f32[6] | aten::rrelu_with_noise_backward(grad_output=g, x, noise=y, lower=0.1, upper=0.3, training=false, self_is_result=false)
+g: f32[6], x: f32[6], y: f32[6] | f32[6] | aten::rrelu_with_noise_backward(grad_output=g, x, noise=y, lower=0.1, upper=0.3, training=true, self_is_result=false)
 g: f32[6], m: bool[6] | f32[6] | aten::native_dropout_backward(grad_output=g, mask=m, scale=1.25)
 
 x: f32[4, 6]{1, 4} | f32[4, 6]{1, 4} | aten::clone(x, memory_format=none)
@@ -228,6 +268,32 @@ x: f32[4, 6] | f32[3]{7} | aten::diagonal(x, offset=-1, dim1=0, dim2=1)
 x: f32[4, 6] | f32[4, 4]{6, 1}, f32[4, 2]{6, 1} | aten::split.Tensor(x, split_size=4, dim=1)
 x: f32[4, 6] | f32[4, 1]{6, 1}, f32[4, 5]{6, 1} | aten::split_with_sizes(x, split_sizes=[1, 5], dim=-1)
 x: f32[3, 2] | f32[2], f32[2], f32[2] | aten::unbind.int(x, dim=0)
+x: f32[4, 6] | f32[4, 4]{6, 1}, f32[4, 2]{6, 1} | aten::unsafe_split.Tensor(x, split_size=4, dim=1)
+x: f32[4, 6] | f32[4, 1]{6, 1}, f32[4, 5]{6, 1} | aten::unsafe_split_with_sizes(x, split_sizes=[1, 5], dim=-1)
+
+x: f32[4, 6] | f32[4, 6] | aten::alias_copy(x)
+x: i64[4, 6] | i64[4, 6] | aten::detach_copy(x)
+x: f32[1, 6] | f32[2, 4, 6] | aten::expand_copy(x, size=[2, 4, -1], implicit=false)
+x: f32[2, 3, 4] | f32[4, 2, 3] | aten::permute_copy(x, dims=[2, 0, 1])
+x: f32[2, 3, 4] | f32[2, 4, 3] | aten::transpose_copy.int(x, dim0=1, dim1=-1)
+x: f32[4, 6] | f32[6, 4] | aten::t_copy(x)
+x: f32[4] | f32[4] | aten::t_copy(x)
+x: f32[4, 8] | f32[4, 3, 4] | aten::unfold_copy(x, dimension=1, size=4, step=2)
+x: f32[] | f32[1] | aten::unfold_copy(x, dimension=0, size=1, step=1)
+x: f32[4, 6] | f32[4] | aten::select_copy.int(x, dim=1, index=-2)
+x: f32[4, 6] | f32[4, 2] | aten::slice_copy.Tensor(x, dim=1, start=-5, end=5, step=2)
+x: f32[4, 6] | f32[4, 2] | aten::narrow_copy(x, dim=1, start=-3, length=2)
+x: f32[3, 4, 6] | f32[3, 4] | aten::diagonal_copy(x, offset=2, dim1=1, dim2=2)
+x: f32[4, 6] | f32[3] | aten::diagonal_copy(x, offset=-1, dim1=0, dim2=1)
+x: f32[4, 6] | f32[4, 4], f32[4, 2] | aten::split_copy.Tensor(x, split_size=4, dim=1)
+x: f32[4, 6] | f32[4, 1], f32[4, 5] | aten::split_with_sizes_copy(x, split_sizes=[1, 5], dim=-1)
+x: f32[3, 2] | f32[3], f32[3] | aten::unbind_copy.int(x, dim=1)
+x: f32[4, 6]{1, 4} | f32[2, 2, 6] | aten::view_copy(x, size=[2, 2, 6])
+x: f32[4, 6] | f32[3, 8] | aten::view_copy(x, size=[3, -1])
+x: f32[4, 6] | f32[4, 1, 6] | aten::unsqueeze_copy(x, dim=1)
+x: f32[4, 1, 6]{6, 1, 1} | f32[4, 6] | aten::squeeze_copy(x)
+x: f32[4, 1, 6] | f32[4, 6] | aten::squeeze_copy.dim(x, dim=1)
+x: f32[1, 1, 6] | f32[1, 6] | aten::squeeze_copy.dims(x, dim=[0, 2])
 )";
 
 void add_families(std::vector<std::string>& cases) {
@@ -254,6 +320,8 @@ void add_families(std::vector<std::string>& cases) {
                               ".Tensor(x, other=y)"));
       cases.push_back(str_cat("x: ", dtype, "[6] | ", dtype, "[6] | aten::", op,
                               ".Scalar(x, other=", dtype == "bool" ? "true" : "5", ")"));
+      cases.push_back(str_cat("x: ", dtype, "[6] | ", dtype, "[6] | aten::", op, ".Scalar_Tensor(",
+                              dtype == "bool" ? "true" : "5", ", other=x)"));
     }
 }
 
