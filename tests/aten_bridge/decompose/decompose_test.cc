@@ -9,6 +9,9 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/capture.h"
+#include "aten_bridge/trace/interpret.h"
 #include "tests/aten_bridge/decompose/samples.h"
 
 namespace aten_bridge {
@@ -21,11 +24,11 @@ std::vector<Decomposition> every_row() {
   return rows;
 }
 
-c10::OperatorHandle find_operator(std::string_view op) {
-  const auto dot = op.find('.');
-  return c10::Dispatcher::singleton().findSchemaOrThrow(
-      std::string(op.substr(0, dot)).c_str(),
-      dot == op.npos ? "" : std::string(op.substr(dot + 1)).c_str());
+std::string test_name(const Decomposition& row) {
+  std::string name(row.op.substr(6));
+  for (char& c : name)
+    if (c == '.') c = '_';
+  return name;
 }
 
 void seed() {
@@ -107,6 +110,37 @@ void expect_same_layout(const at::Tensor& ours, const at::Tensor& eagers) {
   }
 }
 
+// The tensors among boxed values, lists opened.
+Tensors tensors_of(const Stack& values) {
+  Tensors tensors;
+  for_each_tensor(values, [&](const at::Tensor& t) { tensors.push_back(t); });
+  return tensors;
+}
+
+// The operator as a capture meets it, from above.
+Tensors run_captured(std::string_view op, const Stack& args) {
+  Tensors inputs;
+  for (const at::Tensor& t : tensors_of(args)) inputs.push_back(t.view_as(t));  // each its own
+  std::vector<std::string> names;
+  for (size_t i = 0; i < inputs.size(); ++i) names.push_back("x" + std::to_string(i));
+  const Captured captured = capture({inputs, names}, [&](const Tensors& fakes) {
+    Stack stack = args;
+    auto next = fakes.begin();
+    map_tensors(stack, [&](const at::Tensor&) { return *next++; });
+    find_operator(op).callBoxed(stack);
+    return tensors_of(stack);
+  });
+  for (const auto& node : captured.joint.graph.nodes())
+    EXPECT_NE(node->op, op) << "was not rewritten";
+  seed();
+  const Tensors outputs = interpret(captured.joint.graph, inputs);
+  Tensors results;
+  for (const ResultSource& source : captured.results)
+    results.push_back(source.kind == ResultSource::Kind::kInput ? inputs[source.index]
+                                                                : outputs[source.index]);
+  return results;
+}
+
 using RowAndType = std::tuple<Decomposition, at::ScalarType>;
 class DecompositionMatchesEager : public testing::TestWithParam<RowAndType> {};
 
@@ -151,14 +185,35 @@ TEST_P(DecompositionMatchesEager, ForEverySample) {
     }
 }
 
+class DecompositionIsCaptured : public testing::TestWithParam<Decomposition> {};
+
+TEST_P(DecompositionIsCaptured, Whole) {
+  const c10::AutoGradMode no_grad(false);
+  const Decomposition& row = GetParam();
+  size_t sample = 0;
+  for (const Stack& args : samples(row.op, Draw(at::kDouble, at::kDouble))) {
+    SCOPED_TRACE(testing::Message() << "sample " << sample++);
+    if (row.applies && !row.applies(args)) continue;
+    const Tensors want = tensors_of(decomposed(row, args)), got = run_captured(row.op, args);
+    ASSERT_EQ(want.size(), got.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      expect_same_layout(got[i], want[i]);
+      EXPECT_TRUE(got[i].allclose(want[i], 1e-12, 1e-12, /*equal_nan=*/true)) << "output " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryRow, DecompositionIsCaptured, testing::ValuesIn(every_row()),
+                         [](const testing::TestParamInfo<Decomposition>& info) {
+                           return test_name(info.param);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(EveryRow, DecompositionMatchesEager,
                          testing::Combine(testing::ValuesIn(every_row()),
                                           testing::Values(at::kFloat, at::kDouble, at::kBFloat16)),
                          [](const testing::TestParamInfo<RowAndType>& info) {
-                           std::string name(std::get<0>(info.param).op.substr(6));
-                           for (char& c : name)
-                             if (c == '.') c = '_';
-                           return name + "_" + c10::toString(std::get<1>(info.param));
+                           return test_name(std::get<0>(info.param)) + "_" +
+                                  c10::toString(std::get<1>(info.param));
                          });
 
 TEST(Decompositions, AreFoundByNameAndOverload) {
