@@ -1,7 +1,10 @@
 // Activations that give several results or take halves of a tensor, and those that no scalar
 // formula of the lowering has yet. Formulas are those of ATen's kernels, whose edges (NaN) they
 // keep.
+#include <ATen/core/Generator.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/leaky_relu_backward.h>
 
 #include "aten_bridge/decompose/families.h"
 #include "aten_bridge/decompose/pieces.h"
@@ -64,6 +67,31 @@ Tensor softshrink(const Tensor& self, const Scalar& bound) {
   });
 }
 
+Tensor mish_backward(const Tensor& grad, const Tensor& self) {
+  return binary(grad, self, [](const Tensor& g, const Tensor& x) {
+    const Tensor s = x.sigmoid(), t = x.exp().log1p().tanh();
+    return g.mul(t.add(x.mul(s).mul(minus(1, t.mul(t)))));
+  });
+}
+
+// Without training, a leaky ReLU with the middle slope; with it, a draw an element that is
+// negative.
+std::tuple<Tensor, Tensor> rrelu_functional(const Tensor& self, const Tensor& noise,
+                                            const Scalar& lower, const Scalar& upper,
+                                            bool /*training*/,
+                                            const std::optional<at::Generator>& /*generator*/) {
+  return {at::leaky_relu(self, (lower.toDouble() + upper.toDouble()) / 2), noise};
+}
+
+bool draws_nothing(const Stack& stack) { return !stack[stack.size() - 2].toBool(); }
+
+Tensor rrelu_backward(const Tensor& grad, const Tensor& self, const Tensor& noise,
+                      const Scalar& lower, const Scalar& upper, bool training, bool is_result) {
+  const double low = lower.toDouble(), high = upper.toDouble();
+  if (training && high - low > 1e-6) return grad.mul(noise);
+  return at::leaky_relu_backward(grad, self, (low + high) / 2, is_result);
+}
+
 std::pair<Tensor, Tensor> halves(const Tensor& x, int64_t dim) {
   const c10::SymInt half = x.sym_size(dim) / 2;
   return {x.narrow_symint(dim, 0, half), x.narrow_symint(dim, half, half)};
@@ -89,6 +117,10 @@ constexpr Decomposition kRows[] = {
     {"aten::hardshrink_backward", boxed<shrink_backward>},
     {"aten::softshrink", boxed<softshrink>},
     {"aten::softshrink_backward", boxed<shrink_backward>},
+    {"aten::mish_backward", boxed<mish_backward>},
+    {"aten::rrelu_with_noise_functional", boxed<rrelu_functional>, draws_nothing},
+    {"aten::rrelu_with_noise_backward", boxed<rrelu_backward>},
+    by_aten<"aten::celu">(),
     {"aten::glu", boxed<glu>},
     {"aten::glu_backward", boxed<glu_backward>},
 };

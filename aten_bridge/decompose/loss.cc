@@ -78,6 +78,20 @@ Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor&
   });
 }
 
+// log(1 + exp(-t x))
+Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return loss(self, target, reduction,
+              [](const Tensor& x, const Tensor& t) { return t.neg().mul(x).exp().add(1).log(); });
+}
+
+Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                                 int64_t reduction) {
+  return loss_backward(grad, self, target, reduction, [](const Tensor& x, const Tensor& t) {
+    const Tensor z = t.neg().mul(x).exp();
+    return t.neg().mul(z).div(z.add(1));
+  });
+}
+
 // ATen bounds both logarithms, so that a certain and wrong prediction costs 100, not infinity.
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const MaybeTensor& weight,
                             int64_t reduction) {
@@ -171,6 +185,8 @@ constexpr Decomposition kRows[] = {
     {"aten::smooth_l1_loss_backward", boxed<smooth_l1_loss_backward>},
     {"aten::huber_loss", boxed<huber_loss>},
     {"aten::huber_loss_backward", boxed<huber_loss_backward>},
+    {"aten::soft_margin_loss", boxed<soft_margin_loss>},
+    {"aten::soft_margin_loss_backward", boxed<soft_margin_loss_backward>},
     {"aten::binary_cross_entropy", boxed<binary_cross_entropy>},
     {"aten::binary_cross_entropy_backward", boxed<binary_cross_entropy_backward>},
     {"aten::binary_cross_entropy_with_logits", boxed<binary_cross_entropy_with_logits>},

@@ -29,10 +29,58 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return combine(self, a.bmm(b), beta, alpha);
 }
 
+// The batch is one more dimension that the product sums over.
+Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+              const Scalar& alpha) {
+  TORCH_CHECK(a.dim() == 3 && b.dim() == 3 && a.sym_size(0) == b.sym_size(0) &&
+                  a.sym_size(2) == b.sym_size(1),
+              "addbmm takes equally many matrices that can be multiplied");
+  const c10::SymInt depth = a.sym_size(0) * a.sym_size(2);
+  const Tensor rows = a.transpose(0, 1).reshape_symint(SymInts{a.sym_size(1), depth});
+  const Tensor columns = b.reshape_symint(SymInts{depth, b.sym_size(2)});
+  return combine(self, rows.mm(columns), beta, alpha);
+}
+
+// As a sum, a product with a vector fuses into whoever reads it.
+Tensor mv(const Tensor& self, const Tensor& vector) {
+  TORCH_CHECK(self.dim() == 2 && vector.dim() == 1 && self.sym_size(1) == vector.sym_size(0) &&
+                  self.scalar_type() == vector.scalar_type(),
+              "mv takes a matrix and a vector of its row's length and dtype");
+  return opmath(self).mul(opmath(vector)).sum(at::IntArrayRef{1}).to(self.scalar_type());
+}
+
+Tensor dot(const Tensor& self, const Tensor& other) {
+  TORCH_CHECK(self.dim() == 1 && self.sym_sizes() == other.sym_sizes() &&
+                  self.scalar_type() == other.scalar_type(),
+              "dot takes two vectors of one length and dtype");
+  return opmath(self).mul(opmath(other)).sum().to(self.scalar_type());
+}
+
+Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+            const Scalar& alpha) {
+  TORCH_CHECK(a.dim() == 1 && b.dim() == 1, "addr takes two vectors");
+  const auto type =
+      c10::promoteTypes(self.scalar_type(), c10::promoteTypes(a.scalar_type(), b.scalar_type()));
+  const Tensor outer = opmath(a).unsqueeze(1).mul(opmath(b));
+  return combine(opmath(self), outer, beta, alpha).to(type);
+}
+
+// ATen multiplies bools by formulas of their own, or not at all.
+template <size_t args>
+bool is_number(const Stack& stack) {
+  const Tensor& first = stack[stack.size() - args].toTensor();
+  return !first.is_complex() && first.scalar_type() != at::kBool;
+}
+
 constexpr Decomposition kRows[] = {
     {"aten::addmm", boxed<addmm>},
     {"aten::addmv", boxed<addmv>},
     {"aten::baddbmm", boxed<baddbmm>},
+    {"aten::addbmm", boxed<addbmm>},
+    {"aten::addr", boxed<addr>, is_number<5>},
+    {"aten::mv", boxed<mv>, is_number<2>},
+    {"aten::dot", boxed<dot>, is_number<2>},
+    {"aten::vdot", boxed<dot>, is_number<2>},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Layer, batch and group normalisation. Statistics take two passes (the mean, then the mean of
 // squared deviations), which loses no digits where the mean is large beside the deviation.
+#include <ATen/ops/full.h>
+
 #include "aten_bridge/decompose/families.h"
 #include "aten_bridge/decompose/pieces.h"
 
@@ -162,6 +164,25 @@ bool updates_nothing(const Stack& stack) {
   return !training || (args[3].isNone() && args[4].isNone());
 }
 
+// cuDNN keeps a workspace between forward and backward; these do not need one.
+Tensor no_reserve(const Tensor& input) {
+  return at::full({0}, 0, input.options().dtype(at::kByte));
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
+    const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+    const Tensor& running_mean, const Tensor& running_var, double momentum, double eps) {
+  auto r = batch_norm(input, weight, bias, running_mean, running_var, true, momentum, eps);
+  return {r.output, r.mean, r.rstd, no_reserve(input), r.running_mean, r.running_var};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_no_update(
+    const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+    const Tensor& running_mean, const Tensor& running_var, double momentum, double eps) {
+  auto r = batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps);
+  return {r.output, r.mean, r.rstd, no_reserve(input)};
+}
+
 std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(
     const Tensor& grad_out, const Tensor& input, const MaybeTensor& weight,
     const MaybeTensor& running_mean, const MaybeTensor& running_var, const MaybeTensor& save_mean,
@@ -189,6 +210,15 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(
   if (mask[1]) grad_weight = dot.mul(rstd).reshape_symint(channels).to(parameter_type);
   if (mask[2]) grad_bias = sum_g.reshape_symint(channels).to(parameter_type);
   return {grad_input, grad_weight, grad_bias};
+}
+
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward_with_reserve(
+    const Tensor& grad_out, const Tensor& input, const MaybeTensor& weight,
+    const MaybeTensor& running_mean, const MaybeTensor& running_var, const MaybeTensor& save_mean,
+    const MaybeTensor& save_rstd, bool training, double eps, std::array<bool, 3> mask,
+    const Tensor& /*reserve*/) {
+  return batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean,
+                             save_rstd, training, eps, mask);
 }
 
 // Views of a group norm's operands: rows [N, groups, everything of a group], channels [N, C, HxW].
@@ -256,6 +286,9 @@ constexpr Decomposition kRows[] = {
     {"aten::_native_batch_norm_legit_no_training", boxed<batch_norm_no_training>},
     {"aten::native_batch_norm", boxed<batch_norm_hiding>, updates_nothing},
     {"aten::native_batch_norm_backward", boxed<batch_norm_backward>},
+    {"aten::_batch_norm_with_update_functional", boxed<batch_norm_with_update>},
+    {"aten::_batch_norm_no_update", boxed<batch_norm_no_update>},
+    {"aten::batch_norm_backward", boxed<batch_norm_backward_with_reserve>},
     {"aten::native_group_norm", boxed<group_norm>},
     {"aten::native_group_norm_backward", boxed<group_norm_backward>},
 };

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/where.h>
 
+#include "aten_bridge/trace/boxed.h"
+
 namespace aten_bridge::decompose {
+
+void run_as_aten_composes(std::string_view op, Stack& stack) {
+  find_operator(op).callBoxedForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd, stack);
+}
 
 ScalarType opmath_type(ScalarType type) {
   return type == at::kHalf || type == at::kBFloat16 ? at::kFloat : type;

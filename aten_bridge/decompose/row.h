@@ -5,8 +5,12 @@
 // The function's parameters are the schema's, in order: each boxed argument is converted to the
 // parameter's type (which for int[] is SymInts, so that sizes may be symbols); its result, or tuple
 // of results, is left on the stack.
+//
+// An operator that ATen itself composes of others below autograd needs no function:
+//   constexpr Decomposition kRows[] = {by_aten<"aten::celu">()};
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -74,6 +78,21 @@ void call(Result (*function)(Params...), Stack& stack) {
 template <auto function>
 void boxed(Stack& stack) {
   internal::call(+function, stack);
+}
+
+// An operator's name as a template's argument.
+template <size_t size>
+struct Name {
+  char text[size];
+  constexpr Name(const char (&name)[size]) { std::copy_n(name, size, text); }
+  constexpr operator std::string_view() const { return {text, size - 1}; }
+};
+
+void run_as_aten_composes(std::string_view op, Stack& stack);
+
+template <Name op>
+constexpr Decomposition by_aten() {
+  return {op, [](Stack& stack) { run_as_aten_composes(op, stack); }};
 }
 
 }  // namespace aten_bridge::decompose
