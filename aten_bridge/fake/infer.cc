@@ -33,8 +33,9 @@ Inferred infer_by_rule(const c10::OperatorHandle& op, const ShapeRule& rule,
   return inferred;
 }
 
-Inferred infer_by_meta_kernel(const c10::OperatorHandle& op, std::span<const c10::IValue> args) {
-  Inferred inferred{call_meta_kernel(op, args), {}};
+Inferred infer_by_meta_kernel(const c10::OperatorHandle& op, c10::DispatchKey key,
+                              std::span<const c10::IValue> args) {
+  Inferred inferred{call_meta_kernel(op, key, args), {}};
   const Device device = result_device(args);
   for_each_tensor(inferred.results, [&](const at::Tensor&) { inferred.devices.push_back(device); });
   return inferred;
@@ -42,8 +43,18 @@ Inferred infer_by_meta_kernel(const c10::OperatorHandle& op, std::span<const c10
 
 }  // namespace
 
-Inferred infer(const c10::OperatorHandle& op, const ShapeRule* rule, std::span<c10::IValue> args) {
-  return rule != nullptr ? infer_by_rule(op, *rule, args) : infer_by_meta_kernel(op, args);
+ShapeSource find_shape_source(const c10::OperatorHandle& op) {
+  const std::string name = name_of(op);
+  ShapeSource source{find_shape_rule(name)};
+  if (source.rule == nullptr && meta_kernel_is_tested(name))
+    source.meta_kernel = meta_kernel_key(op);
+  return source;
+}
+
+Inferred infer(const c10::OperatorHandle& op, const ShapeSource& source,
+               std::span<const c10::IValue> args) {
+  return source.rule != nullptr ? infer_by_rule(op, *source.rule, args)
+                                : infer_by_meta_kernel(op, source.meta_kernel, args);
 }
 
 Device result_device(std::span<const c10::IValue> args) {

@@ -3,7 +3,7 @@
 //   {"aten::mm", mm},      // a row in its family's file
 //
 // An operator without a row uses its C++ Meta kernel when it is on the tested list
-// (meta_kernels.cc); with neither, the whole call runs in eager and says so.
+// (meta_kernel_list.cc); with neither, the whole call runs in eager and says so.
 #pragma once
 
 #include <optional>
@@ -31,6 +31,5 @@ struct ShapeRule {
 
 const ShapeRule* find_shape_rule(std::string_view op);
 std::span<const std::span<const ShapeRule>> shape_rule_families();  // table.cc
-bool meta_kernel_is_tested(std::string_view op);
 
 }  // namespace aten_bridge

@@ -1,10 +1,12 @@
-// The kernels of the two dispatcher keys that PyTorch declares and does not use: DeferredInit above
-// autograd, Fake below functionalization. A program that runs outside of captures never meets them.
+// The kernels of the dispatcher keys that PyTorch declares and does not use: DeferredInit above
+// autograd, Fake below functionalization, and one for what Meta kernels call. A program that runs
+// outside of captures never meets them.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "absl/strings/str_cat.h"
 
+#include "aten_bridge/fake/meta_kernels.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/recorder.h"
@@ -33,6 +35,10 @@ TORCH_LIBRARY_IMPL(_, DeferredInit, m) {
 }
 
 TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
+
+TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericWrapper, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&call_inside_meta_kernel>());
+}
 
 }  // namespace
 }  // namespace aten_bridge

@@ -15,8 +15,7 @@ const OperatorInfo& OperatorTable::of(const c10::OperatorHandle& op) {
     info->refusal = refusal(info->name);
     info->rewrite = find_rewrite(info->name);
     info->decomposition = find_decomposition(info->name);
-    info->rule = find_shape_rule(info->name);
-    info->has_meta_kernel = meta_kernel_is_tested(info->name);
+    info->shape = find_shape_source(op);
     info->is_composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     info->mutates = mutates(op.schema());
     info->is_view = returns_view(op.schema());

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "aten_bridge/decompose/decompose.h"
-#include "aten_bridge/fake/shape_rules.h"
+#include "aten_bridge/fake/infer.h"
 #include "aten_bridge/trace/rewrites.h"
 
 namespace c10 {
@@ -25,12 +25,11 @@ struct OperatorInfo {
   std::optional<std::string_view> refusal;  // why capture cannot have it
   const Rewrite* rewrite = nullptr;
   const Decomposition* decomposition = nullptr;
-  const ShapeRule* rule = nullptr;
-  bool has_meta_kernel = false;  // on the tested list
-  bool is_composite = false;     // LibTorch can express it by other operators
-  bool mutates = false;          // writes to an argument
-  bool is_view = false;          // outputs alias the first argument
-  bool draws = false;            // random numbers, from a generator
+  ShapeSource shape;
+  bool is_composite = false;  // LibTorch can express it by other operators
+  bool mutates = false;       // writes to an argument
+  bool is_view = false;       // outputs alias the first argument
+  bool draws = false;         // random numbers, from a generator
 };
 
 class OperatorTable {

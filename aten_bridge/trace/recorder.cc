@@ -134,7 +134,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
     run_in_place_of(info, [&] { decomposition->run(stack); });
   } else if (info.mutates) {
     throw CaptureError(str_cat(info.name, " changes a tensor behind functionalization"));
-  } else if (info.rule != nullptr || info.has_meta_kernel) {
+  } else if (info.shape.exists()) {
     record(op, info, stack);
   } else if (info.is_composite) {
     run_in_place_of(info, [&] {
@@ -161,7 +161,7 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
   if (copies_nothing(info, args)) {
     results = {args[1]};
   } else {
-    Inferred inferred = infer(op, info.rule, args);
+    Inferred inferred = infer(op, info.shape, args);
     results = std::move(inferred.results);
     std::vector<Value> values = info.is_view ? known_views(args, results) : std::vector<Value>();
     if (values.empty()) values = add_node(op, info, args, results, inferred.devices);

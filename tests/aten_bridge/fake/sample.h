@@ -60,7 +60,7 @@ inline void expect_agrees(std::string_view op_name, const BoxedArgs& args) {
     return make_fake(meta_twin_of_real(t), t.device(), value);
   });
   op.callBoxed(&real);
-  const Inferred inferred = infer(op, find_shape_rule(op_name), fakes);
+  const Inferred inferred = infer(op, find_shape_source(op), fakes);
   EXPECT_EQ(geometry(inferred.results), geometry(real)) << op_name;
 }
 

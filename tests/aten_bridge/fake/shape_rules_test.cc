@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aten_bridge/fake/meta_kernels.h"
 #include "tests/aten_bridge/fake/sample.h"
 
 namespace aten_bridge {
@@ -282,7 +283,7 @@ std::string geometry_on_cuda(std::string_view op, const std::vector<c10::IValue>
     const Value value = graph.add_input("x", TensorType{});
     return make_fake(meta_twin_of_real(t), c10::Device(c10::kCUDA, 0), value);
   });
-  return geometry(infer(find_operator(op), find_shape_rule(op), fakes).results);
+  return geometry(infer(find_operator(op), find_shape_source(find_operator(op)), fakes).results);
 }
 
 TEST(ShapeRules, OfCudnnAttention) {
