@@ -27,6 +27,7 @@ using LoweringRows = std::span<const LoweringRow>;
 // One a family, in a file of that name; table.cc lists them.
 LoweringRows activation_rows();
 LoweringRows copy_rows();
+LoweringRows extremum_rows();
 LoweringRows factory_rows();
 LoweringRows index_rows();
 LoweringRows pointwise_rows();

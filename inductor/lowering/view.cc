@@ -174,6 +174,12 @@ Verdict reshape(Builder& b, const Node& node) {
   const std::vector<SymExpr>& sizes = node.outputs[0]->sizes;
   const Nest nest = b.nest(sizes);
   std::vector<SymExpr> at(self.sizes.size(), 0);
+  SymExpr rest = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) rest = rest * sizes[d] + nest.vars[d];
+  if (self.strides == contiguous_strides(self.sizes)) {
+    b.store(node.output(0), nest, b.load({self.buffer, {-1}, {1}, self.offset}, {&rest, 1}));
+    return Verdict::yes();
+  }
   if (but_ones(sizes) == but_ones(self.sizes)) {
     for (size_t d = 0, from = 0; d < self.sizes.size(); ++d) {
       if (self.sizes[d] == SymExpr(1)) continue;
@@ -181,8 +187,6 @@ Verdict reshape(Builder& b, const Node& node) {
       at[d] = nest.vars[from++];
     }
   } else {
-    SymExpr rest = 0;
-    for (size_t d = 0; d < sizes.size(); ++d) rest = rest * sizes[d] + nest.vars[d];
     for (size_t d = self.sizes.size(); d-- > 0;) {
       if (self.sizes[d] == SymExpr(0)) return Verdict::no("nothing to copy");
       at[d] = d == 0 ? rest : mod(rest, self.sizes[d]);
