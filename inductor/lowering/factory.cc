@@ -1,6 +1,7 @@
 // Tensors made of numbers. What eager leaves uninitialised is zero here.
 #include "inductor/lowering/arguments.h"
 #include "inductor/lowering/elementwise.h"
+#include "inductor/lowering/place.h"
 
 namespace inductor {
 namespace {
@@ -53,6 +54,38 @@ Verdict arange(Builder& b, const Node& node) {
   return Verdict::yes();
 }
 
+// Numbers at equal distances, counted from the nearer end.
+Term line(Builder& b, const Node& node, const Nest& nest, Elementwise& e) {
+  const DType dtype = is_floating(e.common()) ? compute_dtype(e.common()) : DType::kFloat64;
+  const Term start = cast(dtype, e["start"]), end = cast(dtype, e["end"]);
+  const SymExpr& steps = node.outputs[0]->sizes[0];
+  if (steps == SymExpr(1)) return start;
+  const auto whole = [&](const SymExpr& value) { return cast(dtype, index_term(b, value)); };
+  const Term step = (end - start) / whole(steps - 1);
+  const SymExpr& i = nest.vars[0];
+  return select(index_term(b, i - floor_div(steps, 2)) < 0.0, start + step * whole(i),
+                end - step * whole(steps - 1 - i));
+}
+
+Verdict spaced(Builder& b, const Node& node, const std::function<Term(Elementwise&, Term)>& of) {
+  if (!node.outputs[0] || !is_computed(node.outputs[0]->dtype))
+    return Verdict::no("an element type without kernels");
+  const Nest nest = b.nest(node.outputs[0]->sizes);
+  Elementwise e(b, node, nest, node.outputs[0]->dtype);
+  const Term value = of(e, line(b, node, nest, e));
+  if (!value) return Verdict::no("not between real numbers");
+  b.store(node.output(0), nest, value.expr);
+  return Verdict::yes();
+}
+Verdict linspace(Builder& b, const Node& node) {
+  return spaced(b, node, [](Elementwise&, Term at) { return at; });
+}
+Verdict logspace(Builder& b, const Node& node) {
+  return spaced(b, node, [](Elementwise& e, Term at) {
+    return at ? pow(number(at, e.real("base")), at) : at;
+  });
+}
+
 constexpr LoweringRow kRows[] = {
     {"aten::zeros", kPointwise, zeros},
     {"aten::zeros_like", kPointwise, zeros},
@@ -61,6 +94,7 @@ constexpr LoweringRow kRows[] = {
     {"aten::empty.memory_format", kPointwise, zeros},
     {"aten::empty_like", kPointwise, zeros},
     {"aten::empty_strided", kPointwise, zeros},
+    {"aten::empty_permuted", kPointwise, zeros},
     {"aten::new_empty", kPointwise, zeros},
     {"aten::new_empty_strided", kPointwise, zeros},
     {"aten::ones", kPointwise, ones},
@@ -75,6 +109,14 @@ constexpr LoweringRow kRows[] = {
     {"aten::arange", kPointwise, arange},
     {"aten::arange.start", kPointwise, arange},
     {"aten::arange.start_step", kPointwise, arange},
+    {"aten::linspace", kPointwise, linspace},
+    {"aten::linspace.Tensor_Tensor", kPointwise, linspace},
+    {"aten::linspace.Tensor_Scalar", kPointwise, linspace},
+    {"aten::linspace.Scalar_Tensor", kPointwise, linspace},
+    {"aten::logspace", kPointwise, logspace},
+    {"aten::logspace.Tensor_Tensor", kPointwise, logspace},
+    {"aten::logspace.Tensor_Scalar", kPointwise, logspace},
+    {"aten::logspace.Scalar_Tensor", kPointwise, logspace},
 };
 
 }  // namespace

@@ -2,23 +2,18 @@
 // a kernel cannot, so it reads the nearest element instead.
 #include "inductor/lowering/elementwise.h"
 #include "inductor/lowering/indices.h"
+#include "inductor/lowering/place.h"
 
 namespace inductor {
 namespace {
 
 constexpr auto kPointwise = OpKind::kPointwise;
 
-bool is_empty(const TensorRef& ref) {
-  for (const SymExpr& size : ref.sizes)
-    if (size == SymExpr(0)) return true;
-  return false;
-}
-
 // weight[indices[...], :]
 Verdict embedding(Builder& b, const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   const TensorRef weight = b.ref(node, "weight"), indices = b.ref(node, "indices");
-  if (is_empty(weight)) return Verdict::no("an empty table");
+  if (is_empty(weight.sizes)) return Verdict::no("an empty table");
   const Nest nest = b.nest(node.outputs[0]->sizes);
   const size_t rank = indices.sizes.size();
   const Expr place = b.load(indices, std::span(nest.vars).first(rank));
@@ -30,7 +25,8 @@ Verdict embedding(Builder& b, const Node& node) {
 Verdict index_select(Builder& b, const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   const TensorRef self = b.ref(node, "self"), index = b.ref(node, "index");
-  if (is_empty(self) || self.sizes.empty()) return Verdict::no("an empty or 0-dimensional self");
+  if (is_empty(self.sizes) || self.sizes.empty())
+    return Verdict::no("an empty or 0-dimensional self");
   const int dim = dimension(node, "dim", static_cast<int>(self.sizes.size()));
   const Nest nest = b.nest(node.outputs[0]->sizes);
   const Expr place = b.load(index, std::span(nest.vars).subspan(dim, 1));
@@ -42,7 +38,8 @@ Verdict index_select(Builder& b, const Node& node) {
 Verdict gather(Builder& b, const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   const TensorRef self = b.ref(node, "self"), index = b.ref(node, "index");
-  if (is_empty(self) || self.sizes.empty()) return Verdict::no("an empty or 0-dimensional self");
+  if (is_empty(self.sizes) || self.sizes.empty())
+    return Verdict::no("an empty or 0-dimensional self");
   const int dim = dimension(node, "dim", static_cast<int>(self.sizes.size()));
   const Nest nest = b.nest(node.outputs[0]->sizes);
   b.store(node.output(0), nest, b.load_at(self, nest.vars, {dim}, {b.load(index, nest.vars)}));

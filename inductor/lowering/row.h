@@ -27,12 +27,15 @@ using LoweringRows = std::span<const LoweringRow>;
 // One a family, in a file of that name; table.cc lists them.
 LoweringRows activation_rows();
 LoweringRows copy_rows();
+LoweringRows diagonal_rows();
 LoweringRows extremum_rows();
 LoweringRows factory_rows();
 LoweringRows index_rows();
+LoweringRows pad_rows();
 LoweringRows pointwise_rows();
 LoweringRows random_rows();
 LoweringRows reduce_rows();
+LoweringRows reorder_rows();
 LoweringRows scatter_rows();
 LoweringRows slice_rows();
 LoweringRows special_rows();

@@ -1,18 +1,13 @@
-// Operators that place a tensor inside a larger one, or read it in another order: one nest whose
-// loads are protected by conditions on the loop variables.
+// Operators that place a tensor inside a larger one: one nest whose loads are protected by
+// conditions on the loop variables.
 #include "inductor/lowering/arguments.h"
 #include "inductor/lowering/elementwise.h"
+#include "inductor/lowering/place.h"
 
 namespace inductor {
 namespace {
 
 constexpr auto kPointwise = OpKind::kPointwise;
-
-Term index_term(Builder& b, const SymExpr& value) { return {&b.pool(), b.pool().index(value)}; }
-
-SymExpr inside(const SymExpr& index, const SymExpr& size) {
-  return max(min(index, size - 1), SymExpr(0));
-}
 
 // Where a piece lies along one dimension of the whole.
 struct Placement {
@@ -25,20 +20,16 @@ Term placed(Builder& b, const TensorRef& piece, const Placement& p, std::vector<
             const Term& outside) {
   if (p.count == SymExpr(0)) return outside;
   const SymExpr from_start = at[p.dim] - p.start;
-  Term is_inside;
+  Term is_in_piece;
   if (p.count == SymExpr(1)) {
-    is_inside = index_term(b, from_start) == 0.0;
+    is_in_piece = index_term(b, from_start) == 0.0;
   } else {
-    is_inside = bit_and(index_term(b, from_start) >= 0.0,
-                        index_term(b, p.step * p.count - from_start) > 0.0);
+    is_in_piece = is_inside(b, from_start, p.step * p.count);
     if (p.step != SymExpr(1))
-      is_inside = bit_and(is_inside, index_term(b, mod(from_start, p.step)) == 0.0);
+      is_in_piece = bit_and(is_in_piece, index_term(b, mod(from_start, p.step)) == 0.0);
   }
-  at[p.dim] = inside(floor_div(from_start, p.step), p.count);
-  const Term value{&b.pool(), b.load(piece, at)};
-  // In the dtype that is computed in: select is not defined on float16 and bfloat16.
-  const DType dtype = compute_dtype(value.dtype());
-  return select(is_inside, cast(dtype, value), cast(dtype, outside));
+  at[p.dim] = nearest(floor_div(from_start, p.step), p.count);
+  return either(is_in_piece, {&b.pool(), b.load(piece, at)}, outside);
 }
 
 Placement slice_placement(const Node& node, const SymExpr& size, const SymExpr& count, int rank) {
@@ -102,78 +93,26 @@ Verdict select_scatter(Builder& b, const Node& node) {
   return place(b, node, unsqueezed(b.ref(node, "src"), p.dim), p, &self);
 }
 
-// pad = [before, after] of the last dimension, then of the one before it, ...; negative ones crop.
-Verdict constant_pad(Builder& b, const Node& node) {
-  if (Verdict plain = is_plain(node); !plain) return plain;
-  const TensorRef self = b.ref(node, "self");
-  const Nest nest = b.nest(node.outputs[0]->sizes);
-  Elementwise e(b, node, nest, node.outputs[0]->dtype);
-  const Term padding = e["value"];
-  if (!padding) return Verdict::no("not padded with a real number");
-  const std::vector<SymExpr> pad = integers(node, "pad");
-  std::vector<SymExpr> at = nest.vars;
-  Term is_inside{&b.pool(), b.pool().integer(DType::kBool, true)};
-  bool is_empty = false;
-  for (size_t n = 0; n < pad.size() / 2; ++n) {
-    const size_t dim = at.size() - 1 - n;
-    const SymExpr from = at[dim] - pad[2 * n];
-    is_inside = bit_and(is_inside, bit_and(index_term(b, from) >= 0.0,
-                                           index_term(b, self.sizes[dim] - from) > 0.0));
-    at[dim] = inside(from, self.sizes[dim]);
-    is_empty |= self.sizes[dim] == SymExpr(0);
-  }
-  if (is_empty) {
-    b.store(node.output(0), nest, padding.expr);
-  } else {
-    const Term value = cast(padding.dtype(), {&b.pool(), b.load(self, at)});
-    b.store(node.output(0), nest, select(is_inside, value, padding).expr);
-  }
-  return Verdict::yes();
-}
-
-// Elements on one side of a diagonal, zero on the other.
-template <ScalarOp side>
-Verdict triangle(Builder& b, const Node& node) {
+// Matrices along the diagonal of the result.
+Verdict block_diag(Builder& b, const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   const Nest nest = b.nest(node.outputs[0]->sizes);
   Elementwise e(b, node, nest, node.outputs[0]->dtype);
-  const size_t rank = nest.vars.size();
-  const Term column_from_diagonal =
-      index_term(b, nest.vars[rank - 1] - nest.vars[rank - 2] - integer(node, "diagonal"));
-  const Term keep = apply(side, {column_from_diagonal, number(index_term(b, 0), 0)});
-  b.store(node.output(0), nest, select(keep, e["self"], e.number(0)).expr);
+  Term value = e.number(0);
+  SymExpr row = 0, column = 0;
+  for (const auto& tensor : tensors(node, "tensors")) {
+    TensorRef block = b.ref(*tensor);
+    while (block.sizes.size() < 2) block = unsqueezed(block, 0);
+    const SymExpr r = nest.vars[0] - row, c = nest.vars[1] - column;
+    row += block.sizes[0];
+    column += block.sizes[1];
+    if (is_empty(block.sizes)) continue;
+    const SymExpr at[] = {nearest(r, block.sizes[0]), nearest(c, block.sizes[1])};
+    const Term inside = bit_and(is_inside(b, r, block.sizes[0]), is_inside(b, c, block.sizes[1]));
+    value = either(inside, cast(value.dtype(), {&b.pool(), b.load(block, at)}), value);
+  }
+  b.store(node.output(0), nest, value.expr);
   return Verdict::yes();
-}
-
-// Reads self at other places.
-Verdict reorder(Builder& b, const Node& node,
-                const std::function<void(std::vector<SymExpr>& at)>& change) {
-  if (Verdict plain = is_plain(node); !plain) return plain;
-  const Nest nest = b.nest(node.outputs[0]->sizes);
-  std::vector<SymExpr> at = nest.vars;
-  change(at);
-  b.store(node.output(0), nest, b.load(b.ref(node, "self"), at));
-  return Verdict::yes();
-}
-
-Verdict flip(Builder& b, const Node& node) {
-  return reorder(b, node, [&](std::vector<SymExpr>& at) {
-    for (const SymExpr& d : integers(node, "dims")) {
-      const int dim = wrapped(d.as_constant(), result_rank(node));
-      at[dim] = node.outputs[0]->sizes[dim] - 1 - at[dim];
-    }
-  });
-}
-
-Verdict repeat(Builder& b, const Node& node) {
-  const TensorRef self = b.ref(node, "self");
-  for (const SymExpr& size : self.sizes)
-    if (size == SymExpr(0)) return Verdict::no("nothing to repeat");
-  return reorder(b, node, [&](std::vector<SymExpr>& at) {
-    const size_t added = at.size() - self.sizes.size();
-    for (size_t d = 0; d < self.sizes.size(); ++d)
-      at[added + d] = mod(at[added + d], self.sizes[d]);
-  });
 }
 
 constexpr LoweringRow kRows[] = {
@@ -181,11 +120,7 @@ constexpr LoweringRow kRows[] = {
     {"aten::slice_scatter", kPointwise, slice_scatter},
     {"aten::select_backward", kPointwise, select_backward},
     {"aten::select_scatter", kPointwise, select_scatter},
-    {"aten::constant_pad_nd", kPointwise, constant_pad},
-    {"aten::tril", kPointwise, triangle<ScalarOp::le>},
-    {"aten::triu", kPointwise, triangle<ScalarOp::ge>},
-    {"aten::flip", kPointwise, flip},
-    {"aten::repeat", kPointwise, repeat},
+    {"aten::block_diag", kPointwise, block_diag},
 };
 
 }  // namespace
