@@ -11,6 +11,7 @@
 #   torchdyn::torch       libtorch_cpu and libc10 with their headers
 #   torchdyn::torch_cuda  the same with libtorch_cuda and libc10_cuda loaded at start-up
 #                         (absent where LibTorch was built without CUDA)
+#   torchdyn::torch_python  libtorch_python with its headers, pybind11 among them (a wheel's alone)
 #   torchdyn::openmp      OpenMP on the libgomp that libtorch_cpu loads: one thread pool a process.
 #                         g++ gets pragmas. clang's -fopenmp would bring libomp, a second pool, so
 #                         under clang the pragmas are ignored and only libgomp's functions (omp_*,
@@ -60,6 +61,14 @@ _torch_import(c10 "${TORCH_C10_LIBRARY}")
 _torch_import(torch_cpu "${TORCH_CPU_LIBRARY}")
 add_library(torchdyn::torch INTERFACE IMPORTED)
 target_link_libraries(torchdyn::torch INTERFACE torchdyn::torch_cpu torchdyn::c10)
+
+# Only a wheel has it.
+find_library(TORCH_PYTHON_LIBRARY torch_python HINTS "${TORCH_ROOT}/lib" NO_DEFAULT_PATH)
+mark_as_advanced(TORCH_PYTHON_LIBRARY)
+if(TORCH_PYTHON_LIBRARY)
+  _torch_import(torch_python "${TORCH_PYTHON_LIBRARY}")
+  target_link_libraries(torchdyn::torch_python INTERFACE torchdyn::torch)
+endif()
 
 if(TORCH_CUDA_LIBRARY AND TORCH_C10_CUDA_LIBRARY)
   _torch_import(c10_cuda "${TORCH_C10_CUDA_LIBRARY}")

@@ -101,59 +101,87 @@ std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::str
   return variant;
 }
 
-void compile_variant(Variant& variant, const Call& call, const std::vector<std::string>& names,
-                     internal::TraceRef trace) {
+TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
+                            const std::vector<std::string>& names, internal::TraceRef trace) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<at::Tensor> storage;
-  const auto given = variant.duplicates.inputs(call.tensors, storage);
+  const auto given = variant->duplicates.inputs(call.tensors, storage);
   const std::vector<at::Tensor> inputs(given.begin(), given.end());
   const size_t arguments = call.leaves.tensors.size();
-  Captured captured =
+  TracedVariant traced;
+  traced.captured =
       aten_bridge::capture({inputs, names}, [&](const std::vector<at::Tensor>& fakes) {
         std::vector<at::Tensor> argument_fakes;
         for (size_t i = 0; i < arguments; ++i)
-          argument_fakes.push_back(fakes[variant.duplicates.input_of[i]]);
-        internal::Traced traced = trace.call(trace.self, argument_fakes);
-        variant.prototype = std::move(traced.prototype);
-        return std::move(traced.tensors);
+          argument_fakes.push_back(fakes[variant->duplicates.input_of[i]]);
+        internal::Traced result = trace.call(trace.self, argument_fakes);
+        variant->prototype = std::move(result.prototype);
+        return std::move(result.tensors);
       });
-  variant.explanation.capture_ms = milliseconds_since(start);
+  variant->explanation.capture_ms = milliseconds_since(start);
 
-  const auto compile_start = std::chrono::steady_clock::now();
-  const bool trains = captured.joint.tangents > 0;
-  show(trains ? DumpStage::kJoint : DumpStage::kGraph, captured.joint.graph);
-  Partition partition;
-  if (trains) {
-    partition = split(captured);
-    show(DumpStage::kForward, partition.forward);
-    show(DumpStage::kBackward, partition.backward);
+  const Graph& joint = traced.captured.joint.graph;
+  show(traced.trains() ? DumpStage::kJoint : DumpStage::kGraph, joint);
+  if (traced.trains()) {
+    traced.partition = split(traced.captured);
+    show(DumpStage::kForward, traced.partition.forward);
+    show(DumpStage::kBackward, traced.partition.backward);
   } else {
-    partition.forward = std::move(captured.joint.graph);
+    traced.partition.forward = std::move(traced.captured.joint.graph);
   }
-  std::vector<const Graph*> graphs = {&partition.forward};
-  if (trains) graphs.push_back(&partition.backward);
-  auto compiled = inductor::compile(graphs);
-  if (!compiled.ok()) {
-    variant.eager_reason = std::string(compiled.status().message());
-    return;
-  }
+  traced.variant = std::move(variant);
+  return traced;
+}
+
+std::vector<const Graph*> TracedVariant::graphs() const {
+  if (trains()) return {&partition.forward, &partition.backward};
+  return {&partition.forward};
+}
+
+namespace {
+
+void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled) {
+  Variant& variant = *traced.variant;
+  Captured& captured = traced.captured;
+  const std::vector<const Graph*> graphs = traced.graphs();
+  for (size_t i = 0; i < graphs.size(); ++i)
+    variant.explanation.graphs.push_back(explain_graph(*graphs[i], *compiled[i]));
   auto function = std::make_shared<CompiledFunction>();
   function->primals = captured.joint.primals;
   function->results = captured.joint.results;
   function->differentiable = captured.differentiable;
-  function->forward = runner((*compiled)[0]);
-  if (trains) {
+  function->forward = runner(compiled[0]);
+  if (traced.trains()) {
     function->tangents = tangent_types(captured.joint);
-    function->saved = partition.saved;
-    function->backward = runner((*compiled)[1]);
+    function->saved = traced.partition.saved;
+    function->backward = runner(compiled[1]);
     function->joint = std::make_shared<const aten_bridge::Joint>(std::move(captured.joint));
   }
-  for (size_t i = 0; i < graphs.size(); ++i)
-    variant.explanation.graphs.push_back(explain_graph(*graphs[i], *(*compiled)[i]));
   variant.function = std::move(function);
   variant.results = std::move(captured.results);
   variant.mutations = std::move(captured.mutations);
-  variant.explanation.compile_ms = milliseconds_since(compile_start);
+}
+
+}  // namespace
+
+void build_variants(std::span<TracedVariant> traced) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<const Graph*> graphs;
+  for (const TracedVariant& one : traced)
+    for (const Graph* graph : one.graphs()) graphs.push_back(graph);
+  const auto compiled = inductor::compile(graphs);
+  std::span<const std::shared_ptr<const CompiledGraph>> rest;
+  if (compiled.ok()) rest = *compiled;
+  for (TracedVariant& one : traced) {
+    if (!compiled.ok()) {
+      one.variant->eager_reason = std::string(compiled.status().message());
+      continue;
+    }
+    const size_t count = one.graphs().size();
+    finish(one, rest.first(count));
+    rest = rest.subspan(count);
+    one.variant->explanation.compile_ms = milliseconds_since(start);
+  }
 }
 
 }  // namespace torchdyn

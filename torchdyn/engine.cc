@@ -143,13 +143,19 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace) {
       aten_bridge::say_once(reason, "recompiling: " + reason);
   }
   const std::vector<std::string> input_names = names(call);
-  std::unique_ptr<Variant> variant = guard_call(call, input_names);
+  std::unique_ptr<Variant> variant;
+  const auto in_eager = [&](std::string reason) {
+    variant = guard_call(call, input_names);
+    variant->eager_reason = std::move(reason);
+  };
   try {
-    compile_variant(*variant, call, input_names, trace);
+    TracedVariant traced = trace_variant(guard_call(call, input_names), call, input_names, trace);
+    build_variants({&traced, 1});
+    variant = std::move(traced.variant);
   } catch (const aten_bridge::CaptureError& error) {
-    variant->eager_reason = error.what();
+    in_eager(error.what());
   } catch (const aten_bridge::InternalError& error) {
-    variant->eager_reason = std::string("internal error, please report it: ") + error.what();
+    in_eager(std::string("internal error, please report it: ") + error.what());
   } catch (const std::exception& error) {
     // The program's own error, or LibTorch's about fakes: eager decides which.
     if (options.fullgraph) throw;

@@ -1,6 +1,7 @@
 // One captured form of a compiled function: its guards, and what to run when they hold.
-//   auto variant = make_variant(call, trace);      // captures, partitions, compiles
-//   if (variant->matches(call)) answer = variant->run(call);
+//   TracedVariant traced = trace_variant(guard_call(call, names), call, names, trace);
+//   build_variants({&traced, 1});                  // many can be compiled together
+//   if (traced.variant->matches(call)) answer = traced.variant->run(call);
 #pragma once
 
 #include <memory>
@@ -73,9 +74,22 @@ struct Variant {
 
 // Guards for this call; nothing captured yet.
 std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names);
-// Captures and compiles into `variant`. Throws what capture throws; a compiler that fails is an
-// eager_reason.
-void compile_variant(Variant& variant, const Call& call, const std::vector<std::string>& names,
-                     internal::TraceRef trace);
+
+// A variant on its way: captured and split, not yet compiled.
+struct TracedVariant {
+  std::unique_ptr<Variant> variant;
+  aten_bridge::Captured captured;
+  aten_bridge::Partition partition;  // forward alone where nothing is trained
+
+  bool trains() const { return captured.joint.tangents > 0; }
+  std::vector<const aten_bridge::Graph*> graphs() const;
+};
+
+// Throws what capture throws; the variant is consumed either way.
+TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
+                            const std::vector<std::string>& names, internal::TraceRef trace);
+// Compiles all of them together and makes each `variant` whole; a compiler that fails is an
+// eager_reason of each.
+void build_variants(std::span<TracedVariant> traced);
 
 }  // namespace torchdyn

@@ -1,0 +1,64 @@
+#include "torchdyn/operators.h"
+
+#include <algorithm>
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/operator_info.h"
+#include "inductor/lowering/lowering.h"
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::OperatorInfo;
+using inductor::OpKind;
+
+std::string_view name_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::kView:
+      return "view";
+    case OpKind::kPointwise:
+      return "pointwise";
+    case OpKind::kReduction:
+      return "reduction";
+    case OpKind::kScatter:
+      return "scatter";
+    case OpKind::kExtern:
+      return "extern";
+    case OpKind::kRandom:
+      return "random";
+  }
+  return "";
+}
+
+OperatorRow row_of(const OperatorInfo& info) {
+  if (info.refusal) return {info.name, "refused", std::string(*info.refusal)};
+  if (info.rewrite) return {info.name, "rewritten", ""};
+  if (info.decomposition) return {info.name, "decomposed", ""};
+  const OpKind kind = inductor::kind_of(info.name);
+  const bool has_shape = info.shape.exists();
+  if (has_shape && kind != OpKind::kExtern && kind != OpKind::kRandom)
+    return {info.name, "lowered", std::string(name_of(kind))};
+  if (has_shape) return {info.name, "extern", kind == OpKind::kRandom ? "random" : ""};
+  if (info.mutates) return {info.name, "functional", ""};
+  if (info.is_composite) return {info.name, "composite", ""};
+  return {info.name, "eager", ""};
+}
+
+}  // namespace
+
+std::vector<OperatorRow> operator_table() {
+  aten_bridge::OperatorTable table;
+  std::vector<OperatorRow> rows;
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (name.getNamespace() != "aten") continue;
+    if (const auto op = c10::Dispatcher::singleton().findSchema(name))
+      rows.push_back(row_of(table.of(*op)));
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const OperatorRow& a, const OperatorRow& b) { return a.op < b.op; });
+  return rows;
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,28 @@
+// What becomes of each ATen operator, derived from the tables of capture and lowering.
+//   for (const OperatorRow& row : operator_table()) std::cout << row.op << " " << row.how << "\n";
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace torchdyn {
+
+struct OperatorRow {
+  std::string op;        // "aten::add.Tensor"
+  std::string_view how;  // see below
+  std::string detail;    // lowered: "pointwise", "reduction", ...; refused: the reason
+};
+
+// Ordered by name. `how` is the first of these that holds:
+//   refused     a call that contains it runs in eager, with the reason
+//   rewritten   replaced above autograd
+//   decomposed  recorded as simpler operators by a row of ours
+//   lowered     turned into loops and fused (for some arguments it may be an extern call)
+//   extern      called as ATen has it; its shape is known
+//   functional  changes an argument; functionalization replaces it by an operator that does not
+//   composite   recorded as the operators that LibTorch itself expresses it by
+//   eager       its shape is not known: a call that contains it runs in eager
+std::vector<OperatorRow> operator_table();
+
+}  // namespace torchdyn
