@@ -35,6 +35,9 @@ const char* const kFlags[] = {
     "-shared",
     "-fPIC",
     "-nostdlib",
+    // Sleef's functions are those of the libtorch_cpu that is in the process, for itself alone or
+    // for all (Python loads it for itself). Where there is none, kernels that need none load.
+    "-Wl,--auxiliary=libtorch_cpu.so",
 };
 
 const char* const kTried[] = {"g++", "c++", "clang++"};

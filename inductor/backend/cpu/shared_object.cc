@@ -1,13 +1,10 @@
 #include "inductor/backend/cpu/shared_object.h"
 
 #include <memory>
-#include <mutex>
 
 #include <dlfcn.h>
 
 #include "absl/strings/str_cat.h"
-
-#include "inductor/backend/loaded_library.h"
 
 namespace inductor {
 namespace {
@@ -20,19 +17,6 @@ void call_kernel(const void* self, const LaunchArguments& arguments, const TdCon
                                                             context);
 }
 
-// Kernels call Sleef's functions, which libtorch_cpu exports. A process that loaded it for itself
-// alone (Python does) gets its symbols made global, once. Without LibTorch a kernel that needs them
-// fails to load, and says so.
-void make_sleef_visible() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    if (dlsym(RTLD_DEFAULT, "Sleef_expf8_u10")) return;
-    const std::string path =
-        loaded_library([](std::string_view name) { return name.starts_with("libtorch_cpu.so"); });
-    if (!path.empty()) dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-  });
-}
-
 std::string dl_error() {
   const char* error = dlerror();
   return error ? error : "unknown error";
@@ -42,7 +26,6 @@ std::string dl_error() {
 
 absl::StatusOr<std::vector<Launcher>> load_shared_object(const std::string& file,
                                                          std::span<const std::string> kernels) {
-  make_sleef_visible();
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return absl::UnavailableError(absl::StrCat("cannot load a kernel: ", dl_error()));
   const std::shared_ptr<const void> library(handle,
