@@ -4,7 +4,6 @@
 #include <ATen/core/Generator.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/leaky_relu_backward.h>
 
 #include "aten_bridge/decompose/families.h"
 #include "aten_bridge/decompose/pieces.h"
@@ -67,13 +66,6 @@ Tensor softshrink(const Tensor& self, const Scalar& bound) {
   });
 }
 
-Tensor mish_backward(const Tensor& grad, const Tensor& self) {
-  return binary(grad, self, [](const Tensor& g, const Tensor& x) {
-    const Tensor s = x.sigmoid(), t = x.exp().log1p().tanh();
-    return g.mul(t.add(x.mul(s).mul(minus(1, t.mul(t)))));
-  });
-}
-
 // Without training, a leaky ReLU with the middle slope; with it, a draw an element that is
 // negative.
 std::tuple<Tensor, Tensor> rrelu_functional(const Tensor& self, const Tensor& noise,
@@ -84,13 +76,6 @@ std::tuple<Tensor, Tensor> rrelu_functional(const Tensor& self, const Tensor& no
 }
 
 bool draws_nothing(const Stack& stack) { return !stack[stack.size() - 2].toBool(); }
-
-Tensor rrelu_backward(const Tensor& grad, const Tensor& self, const Tensor& noise,
-                      const Scalar& lower, const Scalar& upper, bool training, bool is_result) {
-  const double low = lower.toDouble(), high = upper.toDouble();
-  if (training && high - low > 1e-6) return grad.mul(noise);
-  return at::leaky_relu_backward(grad, self, (low + high) / 2, is_result);
-}
 
 std::pair<Tensor, Tensor> halves(const Tensor& x, int64_t dim) {
   const c10::SymInt half = x.sym_size(dim) / 2;
@@ -117,10 +102,7 @@ constexpr Decomposition kRows[] = {
     {"aten::hardshrink_backward", boxed<shrink_backward>},
     {"aten::softshrink", boxed<softshrink>},
     {"aten::softshrink_backward", boxed<shrink_backward>},
-    {"aten::mish_backward", boxed<mish_backward>},
     {"aten::rrelu_with_noise_functional", boxed<rrelu_functional>, draws_nothing},
-    {"aten::rrelu_with_noise_backward", boxed<rrelu_backward>},
-    by_aten<"aten::celu">(),
     {"aten::glu", boxed<glu>},
     {"aten::glu_backward", boxed<glu_backward>},
 };

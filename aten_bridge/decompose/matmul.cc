@@ -56,15 +56,6 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return opmath(self).mul(opmath(other)).sum().to(self.scalar_type());
 }
 
-Tensor addr(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-            const Scalar& alpha) {
-  TORCH_CHECK(a.dim() == 1 && b.dim() == 1, "addr takes two vectors");
-  const auto type =
-      c10::promoteTypes(self.scalar_type(), c10::promoteTypes(a.scalar_type(), b.scalar_type()));
-  const Tensor outer = opmath(a).unsqueeze(1).mul(opmath(b));
-  return combine(opmath(self), outer, beta, alpha).to(type);
-}
-
 // ATen multiplies bools by formulas of their own, or not at all.
 template <size_t args>
 bool is_number(const Stack& stack) {
@@ -77,7 +68,6 @@ constexpr Decomposition kRows[] = {
     {"aten::addmv", boxed<addmv>},
     {"aten::baddbmm", boxed<baddbmm>},
     {"aten::addbmm", boxed<addbmm>},
-    {"aten::addr", boxed<addr>, is_number<5>},
     {"aten::mv", boxed<mv>, is_number<2>},
     {"aten::dot", boxed<dot>, is_number<2>},
     {"aten::vdot", boxed<dot>, is_number<2>},

@@ -66,11 +66,6 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const Dims& dims, bool
   return norm.to(type);
 }
 
-Tensor norm(const Tensor& self, const std::optional<Scalar>& p, const std::vector<int64_t>& dims,
-            bool keepdim) {
-  return vector_norm(self, p.value_or(2), dims, keepdim, std::nullopt);
-}
-
 // Slices along `dim` whose norm is larger than the bound are scaled down to it.
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& bound) {
   const Tensor x = opmath(self);
@@ -78,18 +73,6 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& bo
   const Tensor norms = vector_norm(x, p, over, /*keepdim=*/true, std::nullopt);
   const Tensor scale = select(norms.gt(bound), constant(bound, norms).div(norms.add(1e-7)), 1);
   return x.mul(scale).to(self.scalar_type());
-}
-
-Tensor trace(const Tensor& self) {
-  TORCH_CHECK(self.dim() == 2, "trace takes a matrix");
-  return self.diagonal().sum();
-}
-
-// The dtypes that ATen has a trace of.
-bool has_trace(const Stack& stack) {
-  const Tensor& self = stack.back().toTensor();
-  const bool half = opmath_type(self.scalar_type()) != self.scalar_type();
-  return !self.is_complex() && self.scalar_type() != at::kBool && (self.is_cuda() || !half);
 }
 
 // Shifted by the maximum; a row whose maximum is infinite is not shifted (infinity minus itself is
@@ -122,11 +105,7 @@ constexpr Decomposition kRows[] = {
     {"aten::var_mean.correction", boxed<deviation_and_mean<false>>, is_real_1_of_4},
     {"aten::std_mean.correction", boxed<deviation_and_mean<true>>, is_real_1_of_4},
     {"aten::linalg_vector_norm", boxed<vector_norm>, is_real_and_nonempty<5>},
-    {"aten::norm.ScalarOpt_dim", boxed<norm>, is_real_and_nonempty<4>},
     {"aten::renorm", boxed<renorm>, is_real_and_nonempty<4>},
-    by_aten<"aten::norm.Scalar">(),
-    by_aten<"aten::dist">(),
-    {"aten::trace", boxed<trace>, has_trace},
     {"aten::logsumexp", boxed<logsumexp>, is_nonempty_floating},
 };
 

@@ -7,7 +7,7 @@
 // of results, is left on the stack.
 //
 // An operator that ATen itself composes of others below autograd needs no function:
-//   constexpr Decomposition kRows[] = {by_aten<"aten::celu">()};
+//   constexpr Decomposition kRows[] = {by_aten<"aten::_foreach_add.List">()};
 #pragma once
 
 #include <algorithm>

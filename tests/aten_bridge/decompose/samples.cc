@@ -300,13 +300,7 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::softshrink_backward", [](Draw& d) { return binary(d, {Scalar(0.5)}); }},
     {"aten::glu", [](Draw& d) { return Samples{{d.normal({4, 6}), int64_t{-1}}, {d.normal({4, 6}), int64_t{0}}}; }},
     {"aten::glu_backward", [](Draw& d) { return Samples{{d.normal({4, 3}), d.normal({4, 6}), int64_t{-1}}, {d.normal({2, 6}), d.normal({4, 6}), int64_t{0}}}; }},
-    {"aten::mish_backward", [](Draw& d) { return binary(d, {}); }},
-    {"aten::celu", [](Draw& d) { return unary(d, {Scalar(1)}) + unary(d, {Scalar(0.5)}); }},
     {"aten::rrelu_with_noise_functional", [](Draw& d) { return Samples{{d.normal({6, 33}), d.uniform({6, 33}, 0, 1), Scalar(0.125), Scalar(0.25), false, kAbsent}}; }},
-    {"aten::rrelu_with_noise_backward", [](Draw& d) {
-       Samples result;
-       for (bool training : {true, false}) result.push_back({d.normal({6, 33}), d.normal({6, 33}), d.uniform({6, 33}, 0, 1), Scalar(0.125), Scalar(0.25), training, false});
-       return result; }},
     // dropout
     {"aten::native_dropout", [](Draw& d) { return unary(d, {0.25, true}) + unary(d, {0.25, false}) + unary(d, {1.0, true}); }},
     {"aten::bernoulli.p", [](Draw& d) { return unary(d, {0.25, kAbsent}); }},
@@ -338,7 +332,6 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::addmv", [](Draw& d) { return products(d.normal({5}), d.normal({5, 33}), d.normal({33})); }},
     {"aten::baddbmm", [](Draw& d) { return products(d.normal({2, 5, 7}), d.normal({2, 5, 33}), d.normal({2, 33, 7})) + products(d.normal({7}), d.normal({2, 5, 3}), d.normal({2, 3, 7})); }},
     {"aten::addbmm", [](Draw& d) { return products(d.normal({5, 7}), d.normal({3, 5, 33}), d.normal({3, 33, 7})) + products(d.normal({7}), d.normal({2, 5, 3}), d.normal({2, 3, 7})); }},
-    {"aten::addr", [](Draw& d) { return products(d.normal({5, 7}), d.normal({5}), d.normal({7})) + products(d.normal({7}), d.normal({5}), d.normal({7})) + Samples{{d.integers({5, 7}, 0, 9), d.integers({5}, 0, 9), d.integers({7}, 0, 9), Scalar(2), Scalar(3)}}; }},
     {"aten::mv", [](Draw& d) { return Samples{{d.normal({5, 33}), d.normal({33})}, {d.normal({33, 5}).t(), d.normal({33})}, {d.integers({5, 7}, -9, 9), d.integers({7}, -9, 9)}, {d.normal({5, 0}), d.normal({0})}}; }},
     {"aten::dot", dot}, {"aten::vdot", dot},
     // norm
@@ -375,16 +368,11 @@ const std::map<std::string_view, SamplesOf> kSamples = {
          std::vector<Stack> result;
          for (double p : {0.0, 1.0, 2.0, 3.0, HUGE_VAL, -HUGE_VAL}) result.push_back({Scalar(p), a[0], a[1], kAbsent});
          return result; }); }},
-    {"aten::norm.ScalarOpt_dim", [](Draw& d) {
-       return reduction(d, [](Stack a) -> std::vector<Stack> { return {{Scalar(2), a[0], a[1]}, {kAbsent, a[0], a[1]}, {Scalar(3), a[0], a[1]}}; }); }},
-    {"aten::norm.Scalar", [](Draw& d) { return Samples{{d.normal({5, 33}), Scalar(2)}, {d.normal({5, 33}), Scalar(1)}}; }},
-    {"aten::dist", [](Draw& d) { return Samples{{d.normal({5, 33}), d.normal({33}), Scalar(2)}, {d.normal({5, 3}), d.normal({5, 3}), Scalar(HUGE_VAL)}}; }},
     {"aten::renorm", [](Draw& d) {
        Samples result;
        for (double p : {1.0, 2.0, 3.0, HUGE_VAL})
          for (int64_t dim : {0, -1}) result.push_back({d.normal({5, 33}), Scalar(p), dim, Scalar(5)});
        return result; }},
-    {"aten::trace", [](Draw& d) { return Samples{{d.normal({5, 3})}, {d.integers({3, 5}, 0, 9)}}; }},
     {"aten::logsumexp", [](Draw& d) { return reduction(d, [](Stack a) -> std::vector<Stack> { return a[0].toIntVector().empty() ? std::vector<Stack>{} : std::vector<Stack>{{a[0], a[1]}}; }) + Samples{{d.of({-HUGE_VAL, -HUGE_VAL}), Ints{0}, false}, {d.of({HUGE_VAL, 1}), Ints{0}, false}}; }},
     // softmax
     {"aten::_softmax", softmax},
