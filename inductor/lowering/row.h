@@ -33,6 +33,7 @@ LoweringRows factory_rows();
 LoweringRows index_rows();
 LoweringRows pad_rows();
 LoweringRows pointwise_rows();
+LoweringRows pool_rows();
 LoweringRows random_rows();
 LoweringRows reduce_rows();
 LoweringRows reorder_rows();

@@ -411,6 +411,7 @@ std::vector<std::string> lowering_cases() {
        absl::StrSplit(aten_bridge::to_absl(kCases), '\n', absl::SkipEmpty()))
     cases.emplace_back(line);
   add_families(cases);
+  for (std::string& one_case : window_cases()) cases.push_back(std::move(one_case));
   return cases;
 }
 

@@ -11,6 +11,8 @@
 namespace inductor::testing {
 
 std::vector<std::string> lowering_cases();
+// Those of window_cases.cc among them: pooling and upsampling.
+std::vector<std::string> window_cases();
 aten_bridge::Graph graph_of(const std::string& one_case);
 
 }  // namespace inductor::testing

@@ -1,0 +1,160 @@
+// Pooling over many geometries: values, places and gradients are ATen's.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/text.h"
+#include "inductor/ir/text.h"
+#include "inductor/lowering/lowering.h"
+#include "inductor/passes/passes.h"
+#include "tests/inductor/support/evaluate.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::str_cat;
+using testing::Array;
+
+std::string numbers(at::IntArrayRef values) {
+  std::string text;
+  for (int64_t v : values) text += str_cat(text.empty() ? "" : ", ", v);
+  return text;
+}
+
+std::string type_of(const at::Tensor& t) {
+  return str_cat(t.scalar_type() == at::kLong ? "i64" : "f32", "[", numbers(t.sizes()), "]{",
+                 numbers(t.strides()), "}");
+}
+
+Array array_of(const at::Tensor& t, const TensorType& type) {
+  Array array = testing::zeros(type);
+  const at::Tensor flat = t.as_strided({t.numel()}, {1}).to(at::kDouble);
+  for (int64_t i = 0; i < t.numel(); ++i) array.data[i].floating = flat[i].item<double>();
+  return array;
+}
+
+// `results` are the operator's own; a graph of it computes the same.
+void expect_lowered(const std::string& inputs, const std::vector<at::Tensor>& values,
+                    const std::string& calls, const std::vector<at::Tensor>& results) {
+  const auto graph =
+      aten_bridge::parse_graph(str_cat("graph 1 pool(", inputs, ") {\n", calls, "}\n"));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  LoopProgram program = lower(*graph);
+  ASSERT_TRUE(verify(program).ok()) << verify(program) << print(program);
+  SCOPED_TRACE(print(program));
+  run_passes(program);
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < values.size(); ++i)
+    arrays.push_back(array_of(values[i], graph->inputs()[i].type()));
+  const std::vector<Array> outputs = testing::evaluate(program, arrays);
+  ASSERT_EQ(outputs.size(), results.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const at::Tensor want = results[i].contiguous().view({-1}).to(at::kDouble);
+    const bool is_index = results[i].scalar_type() == at::kLong;
+    for (int64_t k = 0; k < want.numel(); ++k) {
+      const ScalarValue& got = outputs[i].data[k];
+      const double value = is_index ? static_cast<double>(got.integer) : got.floating;
+      const double expected = want[k].item<double>();
+      if (value == expected || (std::isnan(expected) && std::isnan(value))) continue;
+      ASSERT_NEAR(value, expected, 1e-5) << "output " << i << " at " << k;
+    }
+  }
+}
+
+struct Geometry {
+  int64_t size, kernel, stride, padding, dilation;
+  bool ceil_mode;
+};
+
+// Dilation may step over all of a short dimension; there ATen writes outside of its tensors.
+bool every_window_holds_something(const Geometry& g) {
+  return g.dilation == 1 || g.padding == 0 || g.size > g.dilation;
+}
+
+std::vector<Geometry> geometries() {
+  std::vector<Geometry> all;
+  for (int64_t size : {1, 6, 9})
+    for (int64_t kernel : {1, 2, 3})
+      for (int64_t stride : {1, 2, 4})
+        for (int64_t padding = 0; padding <= kernel / 2; ++padding)
+          for (int64_t dilation : {1, 2})
+            for (bool ceil_mode : {false, true})
+              if (size + 2 * padding >= dilation * (kernel - 1) + 1)
+                all.push_back({size, kernel, stride, padding, dilation, ceil_mode});
+  std::erase_if(all, [](const Geometry& g) { return !every_window_holds_something(g); });
+  return all;
+}
+
+// Numbers of few values, so that windows hold ties.
+at::Tensor input_of(int64_t size) { return at::randint(-3, 4, {1, size, 4}, at::kFloat); }
+
+TEST(Pool, MaximaTheirPlacesAndGradientsAreAtens) {
+  for (const Geometry& g : geometries()) {
+    const at::Tensor x = input_of(g.size);
+    x[0][0][1] = NAN;
+    x[0][g.size - 1].slice(0, 2).fill_(-INFINITY);
+    const auto [y, places] = at::max_pool2d_with_indices(
+        x, {g.kernel, 3}, {g.stride, 2}, {g.padding, 1}, {g.dilation, 1}, g.ceil_mode);
+    const at::Tensor dy = at::randn(y.sizes());
+    const at::Tensor dx = at::max_pool2d_with_indices_backward(
+        dy, x, {g.kernel, 3}, {g.stride, 2}, {g.padding, 1}, {g.dilation, 1}, g.ceil_mode, places);
+    const std::string geometry =
+        str_cat("kernel_size=[", g.kernel, ", 3], stride=[", g.stride, ", 2], padding=[", g.padding,
+                ", 1], dilation=[", g.dilation, ", 1], ceil_mode=", g.ceil_mode ? "true" : "false");
+    expect_lowered(
+        str_cat("x: ", type_of(x), ", dy: ", type_of(dy)), {x, dy},
+        str_cat("  %0: ", type_of(y), ", %1: ", type_of(places),
+                " = aten::max_pool2d_with_indices(x, ", geometry, ")\n  %2: ", type_of(dx),
+                " = aten::max_pool2d_with_indices_backward(grad_output=dy, x, ", geometry,
+                ", indices=%1)\n  return %0, %1, %2\n"),
+        {y, places, dx});
+  }
+}
+
+TEST(Pool, MeansAndGradientsAreAtens) {
+  for (const Geometry& g : geometries())
+    for (bool with_padding : {false, true}) {
+      if (g.dilation != 1) continue;
+      const at::Tensor x = input_of(g.size);
+      const at::Tensor y = at::avg_pool2d(x, {g.kernel, 3}, {g.stride, 2}, {g.padding, 1},
+                                          g.ceil_mode, with_padding);
+      const at::Tensor dy = at::randn(y.sizes());
+      const at::Tensor dx =
+          at::avg_pool2d_backward(dy, x, {g.kernel, 3}, {g.stride, 2}, {g.padding, 1}, g.ceil_mode,
+                                  with_padding, std::nullopt);
+      const std::string geometry = str_cat(
+          "kernel_size=[", g.kernel, ", 3], stride=[", g.stride, ", 2], padding=[", g.padding,
+          ", 1], ceil_mode=", g.ceil_mode ? "true" : "false",
+          ", count_include_pad=", with_padding ? "true" : "false", ", divisor_override=none");
+      expect_lowered(str_cat("x: ", type_of(x), ", dy: ", type_of(dy)), {x, dy},
+                     str_cat("  %0: ", type_of(y), " = aten::avg_pool2d(x, ", geometry, ")\n  %1: ",
+                             type_of(dx), " = aten::avg_pool2d_backward(grad_output=dy, x, ",
+                             geometry, ")\n  return %0, %1\n"),
+                     {y, dx});
+    }
+}
+
+TEST(Pool, AdaptiveWindowsAreAtens) {
+  for (int64_t in : {1, 4, 7})
+    for (int64_t out : {1, 2, 3, 7, 10}) {
+      const at::Tensor x = input_of(in);
+      const at::Tensor y = at::_adaptive_avg_pool2d(x, {out, 4});
+      const auto [most, places] = at::adaptive_max_pool2d(x, {out, 4});
+      const at::Tensor dy = at::randn(y.sizes());
+      const at::Tensor dx = at::_adaptive_avg_pool2d_backward(dy, x);
+      const at::Tensor dmost = at::adaptive_max_pool2d_backward(dy, x, places);
+      const std::string size = str_cat("output_size=[", out, ", 4]");
+      expect_lowered(
+          str_cat("x: ", type_of(x), ", dy: ", type_of(dy)), {x, dy},
+          str_cat("  %0: ", type_of(y), " = aten::_adaptive_avg_pool2d(x, ", size, ")\n  %1: ",
+                  type_of(dx), " = aten::_adaptive_avg_pool2d_backward(grad_output=dy, x)\n  %2: ",
+                  type_of(most), ", %3: ", type_of(places), " = aten::adaptive_max_pool2d(x, ",
+                  size, ")\n  %4: ", type_of(dmost),
+                  " = aten::adaptive_max_pool2d_backward(grad_output=dy, x, indices=%3)\n"
+                  "  return %0, %1, %2, %3, %4\n"),
+          {y, dx, most, places, dmost});
+    }
+}
+
+}  // namespace
+}  // namespace inductor
