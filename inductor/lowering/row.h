@@ -40,6 +40,7 @@ LoweringRows reorder_rows();
 LoweringRows scatter_rows();
 LoweringRows slice_rows();
 LoweringRows special_rows();
+LoweringRows upsample_rows();
 LoweringRows view_rows();
 
 // The row for an operator, or null.

@@ -3,63 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "aten_bridge/base/str_cat.h"
-#include "aten_bridge/graph/text.h"
-#include "inductor/ir/text.h"
-#include "inductor/lowering/lowering.h"
-#include "inductor/passes/passes.h"
-#include "tests/inductor/support/evaluate.h"
+#include "tests/inductor/lowering/aten/lowered.h"
 
 namespace inductor {
 namespace {
 
 using aten_bridge::str_cat;
-using testing::Array;
-
-std::string numbers(at::IntArrayRef values) {
-  std::string text;
-  for (int64_t v : values) text += str_cat(text.empty() ? "" : ", ", v);
-  return text;
-}
-
-std::string type_of(const at::Tensor& t) {
-  return str_cat(t.scalar_type() == at::kLong ? "i64" : "f32", "[", numbers(t.sizes()), "]{",
-                 numbers(t.strides()), "}");
-}
-
-Array array_of(const at::Tensor& t, const TensorType& type) {
-  Array array = testing::zeros(type);
-  const at::Tensor flat = t.as_strided({t.numel()}, {1}).to(at::kDouble);
-  for (int64_t i = 0; i < t.numel(); ++i) array.data[i].floating = flat[i].item<double>();
-  return array;
-}
-
-// `results` are the operator's own; a graph of it computes the same.
-void expect_lowered(const std::string& inputs, const std::vector<at::Tensor>& values,
-                    const std::string& calls, const std::vector<at::Tensor>& results) {
-  const auto graph =
-      aten_bridge::parse_graph(str_cat("graph 1 pool(", inputs, ") {\n", calls, "}\n"));
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  LoopProgram program = lower(*graph);
-  ASSERT_TRUE(verify(program).ok()) << verify(program) << print(program);
-  SCOPED_TRACE(print(program));
-  run_passes(program);
-  std::vector<Array> arrays;
-  for (size_t i = 0; i < values.size(); ++i)
-    arrays.push_back(array_of(values[i], graph->inputs()[i].type()));
-  const std::vector<Array> outputs = testing::evaluate(program, arrays);
-  ASSERT_EQ(outputs.size(), results.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const at::Tensor want = results[i].contiguous().view({-1}).to(at::kDouble);
-    const bool is_index = results[i].scalar_type() == at::kLong;
-    for (int64_t k = 0; k < want.numel(); ++k) {
-      const ScalarValue& got = outputs[i].data[k];
-      const double value = is_index ? static_cast<double>(got.integer) : got.floating;
-      const double expected = want[k].item<double>();
-      if (value == expected || (std::isnan(expected) && std::isnan(value))) continue;
-      ASSERT_NEAR(value, expected, 1e-5) << "output " << i << " at " << k;
-    }
-  }
-}
+using testing::expect_lowered;
+using testing::type_text;
 
 struct Geometry {
   int64_t size, kernel, stride, padding, dilation;
@@ -102,9 +53,9 @@ TEST(Pool, MaximaTheirPlacesAndGradientsAreAtens) {
         str_cat("kernel_size=[", g.kernel, ", 3], stride=[", g.stride, ", 2], padding=[", g.padding,
                 ", 1], dilation=[", g.dilation, ", 1], ceil_mode=", g.ceil_mode ? "true" : "false");
     expect_lowered(
-        str_cat("x: ", type_of(x), ", dy: ", type_of(dy)), {x, dy},
-        str_cat("  %0: ", type_of(y), ", %1: ", type_of(places),
-                " = aten::max_pool2d_with_indices(x, ", geometry, ")\n  %2: ", type_of(dx),
+        str_cat("x: ", type_text(x), ", dy: ", type_text(dy)), {x, dy},
+        str_cat("  %0: ", type_text(y), ", %1: ", type_text(places),
+                " = aten::max_pool2d_with_indices(x, ", geometry, ")\n  %2: ", type_text(dx),
                 " = aten::max_pool2d_with_indices_backward(grad_output=dy, x, ", geometry,
                 ", indices=%1)\n  return %0, %1, %2\n"),
         {y, places, dx});
@@ -126,9 +77,9 @@ TEST(Pool, MeansAndGradientsAreAtens) {
           "kernel_size=[", g.kernel, ", 3], stride=[", g.stride, ", 2], padding=[", g.padding,
           ", 1], ceil_mode=", g.ceil_mode ? "true" : "false",
           ", count_include_pad=", with_padding ? "true" : "false", ", divisor_override=none");
-      expect_lowered(str_cat("x: ", type_of(x), ", dy: ", type_of(dy)), {x, dy},
-                     str_cat("  %0: ", type_of(y), " = aten::avg_pool2d(x, ", geometry, ")\n  %1: ",
-                             type_of(dx), " = aten::avg_pool2d_backward(grad_output=dy, x, ",
+      expect_lowered(str_cat("x: ", type_text(x), ", dy: ", type_text(dy)), {x, dy},
+                     str_cat("  %0: ", type_text(y), " = aten::avg_pool2d(x, ", geometry, ")\n  %1: ",
+                             type_text(dx), " = aten::avg_pool2d_backward(grad_output=dy, x, ",
                              geometry, ")\n  return %0, %1\n"),
                      {y, dx});
     }
@@ -145,11 +96,11 @@ TEST(Pool, AdaptiveWindowsAreAtens) {
       const at::Tensor dmost = at::adaptive_max_pool2d_backward(dy, x, places);
       const std::string size = str_cat("output_size=[", out, ", 4]");
       expect_lowered(
-          str_cat("x: ", type_of(x), ", dy: ", type_of(dy)), {x, dy},
-          str_cat("  %0: ", type_of(y), " = aten::_adaptive_avg_pool2d(x, ", size, ")\n  %1: ",
-                  type_of(dx), " = aten::_adaptive_avg_pool2d_backward(grad_output=dy, x)\n  %2: ",
-                  type_of(most), ", %3: ", type_of(places), " = aten::adaptive_max_pool2d(x, ",
-                  size, ")\n  %4: ", type_of(dmost),
+          str_cat("x: ", type_text(x), ", dy: ", type_text(dy)), {x, dy},
+          str_cat("  %0: ", type_text(y), " = aten::_adaptive_avg_pool2d(x, ", size, ")\n  %1: ",
+                  type_text(dx), " = aten::_adaptive_avg_pool2d_backward(grad_output=dy, x)\n  %2: ",
+                  type_text(most), ", %3: ", type_text(places), " = aten::adaptive_max_pool2d(x, ",
+                  size, ")\n  %4: ", type_text(dmost),
                   " = aten::adaptive_max_pool2d_backward(grad_output=dy, x, indices=%3)\n"
                   "  return %0, %1, %2, %3, %4\n"),
           {y, dx, most, places, dmost});
