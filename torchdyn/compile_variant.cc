@@ -158,6 +158,7 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
     function->joint = std::make_shared<const aten_bridge::Joint>(std::move(captured.joint));
   }
   variant.function = std::move(function);
+  variant.constants = std::move(captured.constants);
   variant.results = std::move(captured.results);
   variant.mutations = std::move(captured.mutations);
 }

@@ -133,8 +133,9 @@ std::string Variant::why_not(const Call& call) const {
 std::vector<at::Tensor> Variant::run(const Call& call) const {
   std::vector<at::Tensor> storage;
   const std::span<const at::Tensor> inputs = duplicates.inputs(call.tensors, storage);
-  const std::vector<at::Tensor> graph_results =
-      aten_bridge::run(function, {inputs.begin(), inputs.end()});
+  std::vector<at::Tensor> primals(inputs.begin(), inputs.end());
+  primals.insert(primals.end(), constants.begin(), constants.end());
+  const std::vector<at::Tensor> graph_results = aten_bridge::run(function, std::move(primals));
   if (!mutations.empty()) {
     at::NoGradGuard no_grad;
     for (const auto& m : mutations) inputs[m.input].copy_(graph_results[m.result]);

@@ -60,6 +60,7 @@ struct Variant {
 
   std::string eager_reason;  // not empty: such calls run in eager
   std::shared_ptr<const aten_bridge::CompiledFunction> function;
+  std::vector<at::Tensor> constants;  // that the callable made: the last primals
   std::vector<aten_bridge::ResultSource> results;
   std::vector<aten_bridge::Mutation> mutations;
   std::shared_ptr<const void> prototype;

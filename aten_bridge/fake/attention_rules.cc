@@ -29,7 +29,7 @@ Types flash_for_cpu(Arguments a) {
                                at::toOpMathType(query.scalar_type()), query);
   std::swap(logsumexp.sizes[1], logsumexp.sizes[2]);
   std::swap(logsumexp.strides[1], logsumexp.strides[2]);
-  return {like_heads_inside(query), logsumexp};
+  return {like(query), logsumexp};
 }
 
 // (grad_out, query, key, value, ...)

@@ -195,12 +195,20 @@ struct Extents {
   }
 };
 
+// Some kinds of tensors throw when they are asked: what they are, the dispatch keys told already.
 struct Sizes : Extents<Sizes> {
-  static at::IntArrayRef list(const at::Tensor& t) noexcept { return t.sizes(); }
+  static at::IntArrayRef list(const at::Tensor& t) noexcept {
+    const c10::TensorImpl& impl = *t.unsafeGetTensorImpl();
+    return impl.is_nested() || impl.has_symbolic_sizes_strides() ? at::IntArrayRef() : t.sizes();
+  }
 };
 
 struct Strides : Extents<Strides> {
-  static at::IntArrayRef list(const at::Tensor& t) noexcept { return t.strides(); }
+  static at::IntArrayRef list(const at::Tensor& t) noexcept {
+    const c10::TensorImpl& impl = *t.unsafeGetTensorImpl();
+    const bool plain = impl.layout() == at::kStrided && !impl.is_nested();
+    return plain && !impl.has_symbolic_sizes_strides() ? t.strides() : at::IntArrayRef();
+  }
 };
 
 // ---- One tensor of declared state

@@ -45,7 +45,7 @@ Captured run_captured(const TracedCallable& callable, const Untouched& before,
                       Substitution& substitution, Recorder& recorder) {
   const CaptureScope scope(recorder, substitution);
   refuse_backward(substitution);
-  const Tensors results = callable(substitution.wrappers());
+  const Tensors results = callable(Tensors(substitution.wrappers()));
   if (auto change = before.change()) throw CaptureError(*change);
   return record_joint(results, substitution, recorder);
 }

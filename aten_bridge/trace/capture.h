@@ -66,6 +66,8 @@ struct Captured {
   // Graph results (joint.results of them): what is returned, then the new values of mutated inputs.
   // With no gradient to compute, tangents == 0 and there are no gradient outputs.
   Joint joint;
+  // Tensors that the callable made from numbers: the last primals, the same on every run.
+  Tensors constants;
   std::vector<ResultSource> results;  // one a tensor that the callable returned, in order
   std::vector<Mutation> mutations;
   // Per graph result: does it carry a gradient? One tangent each for those that do, in order.

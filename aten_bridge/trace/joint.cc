@@ -40,7 +40,7 @@ Differentiation differentiation_of(const Tensors& results, const std::vector<boo
     d.tangents.push_back(at::functionalization::impl::to_functional_tensor(tangent));
   }
   for (size_t i = 0; i < substitution.wrappers().size(); ++i) {
-    if (!substitution.inputs().tensors[i].requires_grad()) continue;
+    if (!substitution.tensors()[i].requires_grad()) continue;
     d.inputs.push_back(substitution.wrappers()[i]);
     d.positions.push_back(i);
   }
@@ -105,7 +105,7 @@ void refuse_backward(const Substitution& substitution) {
     if (substitution.wrappers()[i].requires_grad())
       torch::autograd::impl::set_post_acc_grad_hooks(
           substitution.wrappers()[i],
-          std::make_unique<RefuseBackward>(substitution.inputs().names[i]));
+          std::make_unique<RefuseBackward>(substitution.names()[i]));
 }
 
 Captured record_joint(const Tensors& results, const Substitution& substitution,
@@ -128,6 +128,9 @@ Captured record_joint(const Tensors& results, const Substitution& substitution,
   captured.joint = {std::move(recorder).finish(outputs), static_cast<int>(primals),
                     static_cast<int>(d.tangents.size()),
                     static_cast<int>(readout.graph_results.size())};
+  const Tensors& inputs = substitution.tensors();
+  captured.constants.assign(inputs.end() - static_cast<ptrdiff_t>(substitution.constants()),
+                            inputs.end());
   captured.results = std::move(readout.sources);
   captured.mutations = std::move(readout.mutations);
   return captured;

@@ -166,7 +166,7 @@ class ResultReader {
   }
 
   void check_mutation(size_t i) const {
-    const Tensors& real = substitution_.inputs().tensors;
+    const Tensors& real = substitution_.tensors();
     if (real[i].requires_grad())
       throw CaptureError(
           str_cat("the callable changes '", name(i), "', which requires grad, in place"));
@@ -179,7 +179,7 @@ class ResultReader {
                                    "' in place, which shares memory with '", name(j), "'"));
   }
 
-  const std::string& name(size_t i) const { return substitution_.inputs().names[i]; }
+  const std::string& name(size_t i) const { return substitution_.names()[i]; }
 
   const Substitution& substitution_;
   absl::flat_hash_map<const c10::StorageImpl*, int> inputs_;

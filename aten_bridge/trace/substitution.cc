@@ -6,6 +6,8 @@
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/clone.h>
+#include <ATen/ops/full.h>
 #include <c10/core/GradMode.h>
 
 #include "aten_bridge/base/str_cat.h"
@@ -32,6 +34,11 @@ bool is_known(const at::Tensor& tensor) {
          tensor.is_meta() || tensor.unsafeGetTensorImpl()->is_wrapped_number();
 }
 
+bool is_constant(const c10::IValue& value) {
+  const at::Tensor& tensor = value.toTensor();
+  return !is_known(tensor) && !tensor.requires_grad() && tensor.layout() == at::kStrided;
+}
+
 // Functionalization draws into a dense copy, and the kernel's order depends on the strides.
 void refuse_strided_draw(const OperatorInfo& info, const c10::IValue& self) {
   if (!info.draws || info.name == "aten::bernoulli_.float" || !self.isTensor()) return;
@@ -41,16 +48,36 @@ void refuse_strided_draw(const OperatorInfo& info, const c10::IValue& self) {
 
 }  // namespace
 
-Substitution::Substitution(const CaptureInputs& inputs, Recorder& recorder) : inputs_(inputs) {
-  for (size_t i = 0; i < inputs.tensors.size(); ++i) {
-    const at::Tensor& real = inputs.tensors[i];
-    fakes_.push_back(recorder.add_input(inputs.names[i], real));
-    wrappers_.push_back(at::functionalization::impl::to_functional_tensor(fakes_.back()));
-    forbid_data(wrappers_.back());
-    wrappers_.back().unsafeGetTensorImpl()->set_requires_grad(real.requires_grad());
-    index_.emplace(real.unsafeGetTensorImpl(), i);
-    index_.emplace(wrappers_.back().unsafeGetTensorImpl(), i);
+Substitution::Substitution(const CaptureInputs& inputs, Recorder& recorder) : recorder_(recorder) {
+  for (size_t i = 0; i < inputs.tensors.size(); ++i) add(inputs.tensors[i], inputs.names[i]);
+}
+
+void Substitution::add(const at::Tensor& real, std::string name) {
+  const int input = static_cast<int>(tensors_.size());
+  fakes_.push_back(recorder_.add_input(name, real));
+  wrappers_.push_back(at::functionalization::impl::to_functional_tensor(fakes_.back()));
+  forbid_data(wrappers_.back());
+  wrappers_.back().unsafeGetTensorImpl()->set_requires_grad(real.requires_grad());
+  index_.emplace(real.unsafeGetTensorImpl(), input);
+  index_.emplace(wrappers_.back().unsafeGetTensorImpl(), input);
+  tensors_.push_back(real);
+  names_.push_back(std::move(name));
+}
+
+// A single number is written into the graph, where it is folded; more of them are an input that
+// every run gets. The program may change its tensor in place: it has a copy.
+at::Tensor Substitution::lift(const at::Tensor& constant) {
+  if (constant.numel() == 1) {
+    const at::Scalar number = [&] {
+      const c10::impl::ExcludeDispatchKeyGuard to_kernel(keys_down_to_fake());
+      const c10::impl::ExcludeDispatchKeyGuard no_stand_ins(
+          c10::DispatchKeySet(c10::DispatchKey::DeferredInit));
+      return constant.item();
+    }();
+    return at::full(constant.sizes(), number, constant.options());
   }
+  add(constant, str_cat("constant", constants_++));
+  return at::clone(wrappers_.back());
 }
 
 Substitution::~Substitution() = default;
@@ -64,9 +91,9 @@ at::Tensor Substitution::stand_in(const at::Tensor& tensor, const std::string& o
   if (is_known(tensor)) return tensor;
   const int input = find(tensor);
   if (input >= 0) return wrappers_[input];
-  for (size_t i = 0; i < inputs_.tensors.size(); ++i)
-    if (inputs_.tensors[i].unsafeGetTensorImpl()->grad().is_same(tensor))
-      throw CaptureError(str_cat(op, " met the .grad of '", inputs_.names[i],
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].unsafeGetTensorImpl()->grad().is_same(tensor))
+      throw CaptureError(str_cat(op, " met the .grad of '", names_[i],
                                  "'; zero_grad and an optimizer's step belong outside of the "
                                  "compiled callable for now"));
   throw CaptureError(undeclared(op));
@@ -76,6 +103,10 @@ void Substitution::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   const OperatorInfo& info = operators_.of(op);
   const size_t arguments = op.schema().arguments().size();
   const size_t below = stack.size() - arguments;
+  if (info.name == "aten::lift_fresh" && is_constant(stack.back())) {
+    stack.back() = lift(stack.back().toTensor());
+    return;
+  }
   map_tensors(std::span(stack).last(arguments),
               [&](const at::Tensor& tensor) { return stand_in(tensor, info.name); });
   met_autocast_ |= keys.has_any(c10::autocast_dispatch_keyset);
@@ -105,9 +136,9 @@ void Substitution::refuse_update_of_parameter(const c10::OperatorHandle& op,
     if (specs[i].alias_info() == nullptr || !specs[i].alias_info()->isWrite()) continue;
     for_each_tensor(args.subspan(i, 1), [&](const at::Tensor& tensor) {
       const int input = find(tensor);
-      if (input < 0 || !inputs_.tensors[input].requires_grad()) return;
+      if (input < 0 || !tensors_[input].requires_grad()) return;
       throw CaptureError(
-          str_cat(info.name, " changes the parameter '", inputs_.names[input],
+          str_cat(info.name, " changes the parameter '", names_[input],
                   "' in place without grad mode, as an optimizer's step does; step outside of the "
                   "compiled callable for now"));
     });
@@ -121,10 +152,10 @@ void Substitution::refuse_state_of_optimizer(const OperatorInfo& info,
   if (c10::GradMode::is_enabled()) return;
   const int input = find(self.toTensor());
   if (input < 0) return;
-  const at::Tensor& real = inputs_.tensors[input];
+  const at::Tensor& real = tensors_[input];
   if (!real.requires_grad() || !real.unsafeGetTensorImpl()->grad().defined()) return;
   throw CaptureError(str_cat(info.name, " makes a tensor like the parameter '",
-                             inputs_.names[input],
+                             names_[input],
                              "' without grad mode, as an optimizer's first step does; step outside "
                              "of the compiled callable for now"));
 }

@@ -35,7 +35,10 @@ class Substitution {
   Substitution(const CaptureInputs& inputs, Recorder& recorder);
   ~Substitution();
 
-  const CaptureInputs& inputs() const { return inputs_; }
+  // The capture's inputs, and behind them the constants that the program has made meanwhile.
+  const Tensors& tensors() const { return tensors_; }
+  const std::vector<std::string>& names() const { return names_; }
+  size_t constants() const { return constants_; }
   const Tensors& wrappers() const { return wrappers_; }
   const Tensors& fakes() const { return fakes_; }  // as they were before the program ran
 
@@ -57,7 +60,14 @@ class Substitution {
                                   const Stack& stack) const;
   void refuse_state_of_optimizer(const OperatorInfo& info, const c10::IValue& self) const;
 
-  const CaptureInputs& inputs_;
+  // A tensor that the program has just made from numbers, below our keys.
+  at::Tensor lift(const at::Tensor& constant);
+  void add(const at::Tensor& real, std::string name);
+
+  Recorder& recorder_;
+  Tensors tensors_;
+  std::vector<std::string> names_;
+  size_t constants_ = 0;
   Tensors fakes_;
   Tensors wrappers_;
   absl::flat_hash_map<const c10::TensorImpl*, int> index_;  // of real inputs and of wrappers
