@@ -77,11 +77,12 @@ TEST(Pool, MeansAndGradientsAreAtens) {
           "kernel_size=[", g.kernel, ", 3], stride=[", g.stride, ", 2], padding=[", g.padding,
           ", 1], ceil_mode=", g.ceil_mode ? "true" : "false",
           ", count_include_pad=", with_padding ? "true" : "false", ", divisor_override=none");
-      expect_lowered(str_cat("x: ", type_text(x), ", dy: ", type_text(dy)), {x, dy},
-                     str_cat("  %0: ", type_text(y), " = aten::avg_pool2d(x, ", geometry, ")\n  %1: ",
-                             type_text(dx), " = aten::avg_pool2d_backward(grad_output=dy, x, ",
-                             geometry, ")\n  return %0, %1\n"),
-                     {y, dx});
+      expect_lowered(
+          str_cat("x: ", type_text(x), ", dy: ", type_text(dy)), {x, dy},
+          str_cat("  %0: ", type_text(y), " = aten::avg_pool2d(x, ", geometry,
+                  ")\n  %1: ", type_text(dx), " = aten::avg_pool2d_backward(grad_output=dy, x, ",
+                  geometry, ")\n  return %0, %1\n"),
+          {y, dx});
     }
 }
 
@@ -97,8 +98,9 @@ TEST(Pool, AdaptiveWindowsAreAtens) {
       const std::string size = str_cat("output_size=[", out, ", 4]");
       expect_lowered(
           str_cat("x: ", type_text(x), ", dy: ", type_text(dy)), {x, dy},
-          str_cat("  %0: ", type_text(y), " = aten::_adaptive_avg_pool2d(x, ", size, ")\n  %1: ",
-                  type_text(dx), " = aten::_adaptive_avg_pool2d_backward(grad_output=dy, x)\n  %2: ",
+          str_cat("  %0: ", type_text(y), " = aten::_adaptive_avg_pool2d(x, ", size,
+                  ")\n  %1: ", type_text(dx),
+                  " = aten::_adaptive_avg_pool2d_backward(grad_output=dy, x)\n  %2: ",
                   type_text(most), ", %3: ", type_text(places), " = aten::adaptive_max_pool2d(x, ",
                   size, ")\n  %4: ", type_text(dmost),
                   " = aten::adaptive_max_pool2d_backward(grad_output=dy, x, indices=%3)\n"

@@ -23,7 +23,8 @@ std::vector<Resize> resizes() {
     for (int64_t out : {1, 2, 4, 6, 14, 15, 49, 98, 147}) all.push_back({in, out, std::nullopt});
   for (int64_t in : {2, 5, 30})
     for (double scale : {0.3, 1.5, 1.7, 2.0, 2.3, 2.4142, 3.0})
-      if (const auto out = static_cast<int64_t>(static_cast<double>(in) * scale); out > 0 && (out != 2 * in || scale == 2))
+      if (const auto out = static_cast<int64_t>(static_cast<double>(in) * scale);
+          out > 0 && (out != 2 * in || scale == 2))
         all.push_back({in, out, scale});
   return all;
 }
@@ -33,8 +34,8 @@ TEST(Upsample, NearestReadsTheElementsThatAtenReads) {
     const at::Tensor x = at::randn({1, 2, r.in});
     const at::Tensor y = at::upsample_nearest1d(x, {r.out}, r.scale);
     const at::Tensor z = at::_upsample_nearest_exact1d(x, {r.out}, r.scale);
-    const std::string arguments = str_cat("(x, output_size=[", r.out, "], scales=",
-                                          r.scale ? str_cat(*r.scale) : "none", ")\n");
+    const std::string arguments = str_cat(
+        "(x, output_size=[", r.out, "], scales=", r.scale ? str_cat(*r.scale) : "none", ")\n");
     expect_lowered(str_cat("x: ", type_text(x)), {x},
                    str_cat("  %0: ", type_text(y), " = aten::upsample_nearest1d", arguments,
                            "  %1: ", type_text(z), " = aten::_upsample_nearest_exact1d", arguments,
