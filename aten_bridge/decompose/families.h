@@ -9,9 +9,11 @@ namespace aten_bridge::decompose {
 
 std::span<const Decomposition> activation_rows();
 std::span<const Decomposition> dropout_rows();
+std::span<const Decomposition> foreach_rows();
 std::span<const Decomposition> loss_rows();
 std::span<const Decomposition> matmul_rows();
 std::span<const Decomposition> norm_rows();
+std::span<const Decomposition> optimizer_rows();
 std::span<const Decomposition> pointwise_rows();
 std::span<const Decomposition> reduce_rows();
 std::span<const Decomposition> softmax_rows();

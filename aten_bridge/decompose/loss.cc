@@ -43,6 +43,7 @@ Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& t
 }
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
+  TORCH_CHECK(beta >= 0, "smooth_l1_loss takes no negative beta");
   return loss(self, target, reduction, [&](const Tensor& x, const Tensor& t) {
     const Tensor z = x.sub(t).abs();
     if (beta == 0) return z;
@@ -64,6 +65,7 @@ Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Ten
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
+  TORCH_CHECK(delta > 0, "huber_loss takes a positive delta");
   return loss(self, target, reduction, [&](const Tensor& x, const Tensor& t) {
     const Tensor z = x.sub(t).abs();
     return select(z.le(delta), z.mul(z).mul(0.5), z.sub(0.5 * delta).mul(delta));

@@ -21,7 +21,7 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
 
 Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
              const Scalar& alpha) {
-  return combine(self, a.mv(b), beta, alpha);
+  return combine(opmath(self), opmath(a).mv(opmath(b)), beta, alpha).to(a.scalar_type());
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
@@ -56,6 +56,14 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return opmath(self).mul(opmath(other)).sum().to(self.scalar_type());
 }
 
+// A product of half types is rounded before the addend comes to it. cuBLAS adds the addend in
+// float32, as oneDNN does; there the fusion is worth the rounding.
+template <size_t args>
+bool adds_apart(const Stack& stack) {
+  const Tensor& self = stack[stack.size() - args].toTensor();
+  return self.is_cuda() || opmath_type(self.scalar_type()) == self.scalar_type();
+}
+
 // ATen multiplies bools by formulas of their own, or not at all.
 template <size_t args>
 bool is_number(const Stack& stack) {
@@ -64,9 +72,9 @@ bool is_number(const Stack& stack) {
 }
 
 constexpr Decomposition kRows[] = {
-    {"aten::addmm", boxed<addmm>},
+    {"aten::addmm", boxed<addmm>, adds_apart<5>},
     {"aten::addmv", boxed<addmv>},
-    {"aten::baddbmm", boxed<baddbmm>},
+    {"aten::baddbmm", boxed<baddbmm>, adds_apart<5>},
     {"aten::addbmm", boxed<addbmm>},
     {"aten::mv", boxed<mv>, is_number<2>},
     {"aten::dot", boxed<dot>, is_number<2>},

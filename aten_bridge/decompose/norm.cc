@@ -47,9 +47,15 @@ ScalarType statistics_type(const Tensor& input, const MaybeTensor& parameter) {
 std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor& input, const SymInts& normalized_shape,
                                               const MaybeTensor& weight, const MaybeTensor& bias,
                                               double eps) {
+  const int64_t axis = input.dim() - static_cast<int64_t>(normalized_shape.size());
+  TORCH_CHECK(!normalized_shape.empty() && axis >= 0 &&
+                  input.sym_sizes().slice(axis) == c10::SymIntArrayRef(normalized_shape),
+              "layer_norm's shape is not that of its input's last dimensions");
+  for (const MaybeTensor& parameter : {weight, bias})
+    TORCH_CHECK(!parameter || parameter->sym_sizes() == c10::SymIntArrayRef(normalized_shape),
+                "layer_norm's parameters are not of its shape");
   const Tensor x = opmath(input.contiguous());
-  const auto stats =
-      statistics(x, dims_from(x, x.dim() - static_cast<int64_t>(normalized_shape.size())));
+  const auto stats = statistics(x, dims_from(x, axis));
   const Tensor rstd = stats.rstd(eps);
   const Tensor y = affine(stats.deviation.mul(rstd), weight, bias);
   const auto kept = statistics_type(input, weight ? weight : bias);

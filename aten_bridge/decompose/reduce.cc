@@ -68,6 +68,8 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const Dims& dims, bool
 
 // Slices along `dim` whose norm is larger than the bound are scaled down to it.
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& bound) {
+  TORCH_CHECK(self.dim() >= 2 && p.toDouble() > 0 && bound.toDouble() >= 0,
+              "renorm takes at least two dimensions, a positive p and no negative bound");
   const Tensor x = opmath(self);
   const auto over = dims_except(self, dim < 0 ? dim + self.dim() : dim);
   const Tensor norms = vector_norm(x, p, over, /*keepdim=*/true, std::nullopt);

@@ -54,6 +54,9 @@ inline MaybeTensor from_ivalue<MaybeTensor>(const c10::IValue& value) {
 }
 
 inline void push(Stack& stack, Tensor result) { stack.emplace_back(std::move(result)); }
+inline void push(Stack& stack, std::vector<Tensor> results) {
+  stack.emplace_back(std::move(results));
+}
 template <class... Results>
 void push(Stack& stack, std::tuple<Results...> results) {
   std::apply([&](auto&... result) { (stack.emplace_back(std::move(result)), ...); }, results);

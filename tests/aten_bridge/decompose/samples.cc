@@ -6,8 +6,14 @@
 #include <string>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/jit_type.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include "aten_bridge/trace/boxed.h"
 
 namespace aten_bridge {
 
@@ -285,6 +291,57 @@ Samples dot(Draw& d) {
           {d.integers({7}, -9, 9), d.integers({7}, -9, 9)}};
 }
 
+// One argument of an operator over lists, by its type.
+at::IValue foreach_argument(const c10::Argument& argument, Draw& d) {
+  if (argument.default_value()) return *argument.default_value();
+  if (argument.type()->isSubtypeOf(*c10::ListType::ofTensors()))
+    return std::vector<Tensor>{d.uniform({3, 4}, 0, 1), d.normal({5, 2}).t(), d.uniform({}, 1, 2)};
+  if (argument.type()->kind() == c10::TypeKind::TensorType) return d.uniform({}, 1, 2);
+  if (argument.type()->kind() == c10::TypeKind::ListType)
+    return c10::IValue(c10::List<Scalar>({Scalar(0.5), Scalar(1.5), Scalar(2.5)}));
+  return Scalar(1.5);
+}
+
+Samples samples_of_foreach(std::string_view op, Draw& d) {
+  Stack args;
+  for (const c10::Argument& argument : find_operator(op).schema().arguments())
+    args.push_back(foreach_argument(argument, d));
+  return {args};
+}
+
+// Three steps of an optimizer's choices: plain; decay and a largest square or a momentum; a scaler.
+Samples adam(Draw& d, bool tensor_lr) {
+  Samples result;
+  for (int variant : {0, 1, 2}) {
+    const auto list = [&](double low, double high) {
+      return std::vector<Tensor>{d.uniform({3, 4}, low, high), d.uniform({5}, low, high)};
+    };
+    const bool amsgrad = variant == 1;
+    std::vector<Tensor> steps{at::full({}, 3, at::kFloat), at::full({}, 3, at::kFloat)};
+    result.push_back({list(-1, 1), list(-1, 1), list(-1, 1), list(0, 1),
+                      amsgrad ? list(0, 1) : std::vector<Tensor>{}, steps,
+                      tensor_lr ? at::IValue(at::full({}, 0.01, at::kFloat)) : at::IValue(0.01),
+                      0.9, 0.99, variant == 0 ? 0.0 : 0.1, 1e-8, amsgrad, variant == 2,
+                      variant == 2 ? at::IValue(at::full({}, 4, at::kFloat)) : kAbsent,
+                      variant == 2 ? at::IValue(at::zeros({}, at::kFloat)) : kAbsent});
+  }
+  return result;
+}
+
+Samples sgd(Draw& d, bool tensor_lr) {
+  Samples result;
+  for (int variant : {0, 1, 2, 3}) {
+    const auto list = [&] { return std::vector<Tensor>{d.normal({3, 4}), d.normal({5})}; };
+    result.push_back({list(), list(), variant == 0 ? std::vector<Tensor>{} : list(),
+                      variant == 0 ? 0.0 : 0.1, variant == 0 ? 0.0 : 0.9,
+                      tensor_lr ? at::IValue(at::full({}, 0.01, at::kFloat)) : at::IValue(0.01),
+                      variant == 1 ? 0.5 : 0.0, variant == 2, variant == 2, variant == 3,
+                      variant == 2 ? at::IValue(at::full({}, 4, at::kFloat)) : kAbsent,
+                      variant == 2 ? at::IValue(at::zeros({}, at::kFloat)) : kAbsent});
+  }
+  return result;
+}
+
 // clang-format off
 const std::map<std::string_view, SamplesOf> kSamples = {
     // activation
@@ -354,6 +411,13 @@ const std::map<std::string_view, SamplesOf> kSamples = {
        return result; }},
     {"aten::native_group_norm", [](Draw& d) { return group_norm(d, false); }},
     {"aten::native_group_norm_backward", [](Draw& d) { return group_norm(d, true); }},
+    // optimizer
+    {"aten::_fused_adam", [](Draw& d) { return adam(d, false); }},
+    {"aten::_fused_adam.tensor_lr", [](Draw& d) { return adam(d, true); }},
+    {"aten::_fused_adamw", [](Draw& d) { return adam(d, false); }},
+    {"aten::_fused_adamw.tensor_lr", [](Draw& d) { return adam(d, true); }},
+    {"aten::_fused_sgd", [](Draw& d) { return sgd(d, false); }},
+    {"aten::_fused_sgd.tensor_lr", [](Draw& d) { return sgd(d, true); }},
     // pointwise
     {"aten::where.Scalar", [](Draw& d) { return Samples{{d.bools({4, 5}), Scalar(1.5), Scalar(2)}, {d.bools({4, 5}), Scalar(1), Scalar(2)}, {d.bools({4}), Scalar(true), Scalar(false)}}; }},
     {"aten::where.ScalarSelf", [](Draw& d) { return Samples{{d.bools({4, 5}), Scalar(1.5), d.normal({5})}, {d.bools({4, 5}), Scalar(1.5), d.integers({5}, 0, 9)}}; }},
@@ -386,6 +450,7 @@ const std::map<std::string_view, SamplesOf> kSamples = {
 }  // namespace
 
 std::vector<Stack> samples(std::string_view op, Draw draw) {
+  if (op.starts_with("aten::_foreach_")) return samples_of_foreach(op, draw);
   const auto it = kSamples.find(op);
   if (it == kSamples.end()) return {};
   return it->second(draw);
