@@ -18,6 +18,15 @@ Inferred infer_by_rule(const c10::OperatorHandle& op, const ShapeRule& rule,
   Inferred inferred;
   const auto types = rule.types(args);
   const auto& returns = op.schema().returns();
+  if (returns.size() == 1 && returns[0].type()->kind() == c10::TypeKind::ListType) {
+    c10::List<at::Tensor> list;
+    for (const auto& type : types) {
+      list.push_back(meta_tensor(*type));
+      inferred.devices.push_back(type->device);
+    }
+    inferred.results.emplace_back(std::move(list));
+    return inferred;
+  }
   TD_CHECK(types.size() == returns.size(), "the shape rule of ", rule.op);
   for (size_t i = 0; i < types.size(); ++i) {
     if (returns[i].type()->kind() != c10::TypeKind::TensorType) {
@@ -53,6 +62,7 @@ ShapeSource find_shape_source(const c10::OperatorHandle& op) {
 
 Inferred infer(const c10::OperatorHandle& op, const ShapeSource& source,
                std::span<const c10::IValue> args) {
+  TD_CHECK(source.exists(), "a shape source of ", name_of(op));
   return source.rule != nullptr ? infer_by_rule(op, *source.rule, args)
                                 : infer_by_meta_kernel(op, source.meta_kernel, args);
 }

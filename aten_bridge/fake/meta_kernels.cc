@@ -11,6 +11,7 @@
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
+#include "aten_bridge/trace/refusals.h"
 
 namespace aten_bridge {
 namespace {
@@ -80,7 +81,8 @@ void call_inside_meta_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet 
   } else {
     const c10::DispatchKey key = meta_kernel_key(op);
     if (key == c10::DispatchKey::Undefined)
-      throw CaptureError(str_cat(name_of(op), " has no Meta kernel"));
+      throw CaptureError(
+          str_cat(name_of(op), " ", refusal(name_of(op)).value_or("has no Meta kernel")));
     op.callBoxedForDispatchKey(key, *stack);
   }
 }

@@ -114,6 +114,7 @@ constexpr ShapeRule kRules[] = {
     {"aten::_native_batch_norm_legit.no_stats", batch_norm_no_stats},
     {"aten::_native_batch_norm_legit_functional", batch_norm_functional},
     {"aten::native_batch_norm_backward", native_batch_norm_backward},
+    {"aten::batch_norm_backward", native_batch_norm_backward},
 };
 
 }  // namespace

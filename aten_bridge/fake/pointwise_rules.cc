@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/result_type_native.h>
+#include <c10/core/DefaultDtype.h>
 
 #include "aten_bridge/fake/rule_parts.h"
 #include "aten_bridge/fake/rules.h"
@@ -27,6 +28,20 @@ Types binary_with_number(Arguments a) {
   return {elementwise({self}, at::native::result_type(self, a[1].toScalar()))};
 }
 
+Types number_with_binary(Arguments a) {
+  const at::Tensor& other = tensor(a, 1);
+  return {elementwise({other}, at::native::result_type(a[0].toScalar(), other))};
+}
+
+// (element, test_elements, ...)
+Types one_bool(Arguments a) { return {dense({}, at::kBool, tensor(a, 1))}; }
+
+// (real, imag), (abs, angle)
+Types complex(Arguments a) {
+  const at::Tensor &x = tensor(a, 0), &y = tensor(a, 1);
+  return {elementwise({x, y}, c10::toComplexType(x.scalar_type()))};
+}
+
 Types binary_to_bool(Arguments a) { return {elementwise({tensor(a, 0), tensor(a, 1)}, at::kBool)}; }
 
 Types absolute(Arguments a) {
@@ -34,8 +49,25 @@ Types absolute(Arguments a) {
   return {elementwise({self}, c10::toRealValueType(self.scalar_type()))};
 }
 
-// (grad_output, self, target, reduction, ...): zeros of self's sizes, filled
-Types loss_backward(Arguments a) { return {dense(tensor(a, 1).sizes().vec(), tensor(a, 1))}; }
+// Integers become the default floating type.
+at::ScalarType floating(at::ScalarType type) {
+  return c10::isIntegralType(type, /*includeBool=*/true) ? c10::get_default_dtype_as_scalartype()
+                                                         : type;
+}
+
+Types unary_to_floating(Arguments a) {
+  return {elementwise({tensor(a, 0)}, floating(tensor(a, 0).scalar_type()))};
+}
+
+Types angle(Arguments a) {
+  return {elementwise({tensor(a, 0)}, floating(c10::toRealValueType(tensor(a, 0).scalar_type())))};
+}
+
+// (self, noise, lower, upper, training, generator?)
+Types rrelu_with_noise(Arguments a) { return {dense(tensor(a, 0).sizes().vec(), tensor(a, 0))}; }
+
+// The new noise is a result too.
+Types rrelu_with_noise_functional(Arguments a) { return {like(tensor(a, 0)), like(tensor(a, 1))}; }
 
 Types where(Arguments a) {
   const at::Tensor &x = tensor(a, 1), &y = tensor(a, 2);
@@ -72,9 +104,16 @@ constexpr ShapeRule kRules[] = {
     {"aten::floor_divide.Scalar", binary_with_number},
     {"aten::hardtanh_backward", binary},
     {"aten::hardswish_backward", binary},
+    {"aten::remainder.Scalar_Tensor", number_with_binary},
+    {"aten::isin.Scalar_Tensor", one_bool},
+    {"aten::complex", complex},
+    {"aten::polar", complex},
+    {"aten::mish_backward", binary},
+    {"aten::logit", unary_to_floating},
+    {"aten::angle", angle},
+    {"aten::rrelu_with_noise", rrelu_with_noise},
+    {"aten::rrelu_with_noise_functional", rrelu_with_noise_functional},
     {"aten::where.self", where},
-    {"aten::mse_loss_backward", loss_backward},
-    {"aten::smooth_l1_loss_backward", loss_backward},
     {"aten::native_dropout", native_dropout},
     {"aten::native_dropout_backward", native_dropout_backward},
     {"aten::bernoulli", bernoulli},

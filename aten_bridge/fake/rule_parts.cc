@@ -8,8 +8,10 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/convert.h"
 
 namespace aten_bridge {
@@ -29,6 +31,10 @@ bool is_given(Arguments args, size_t i) {
 }
 
 bool mask_at(Arguments args, size_t i, size_t bit) { return args[i].toBoolList().get(bit); }
+
+void size_depends_on_values(std::string_view op) {
+  throw CaptureError(str_cat(op, " makes a tensor whose size depends on values"));
+}
 
 TensorType dense(const Sizes& sizes, const at::Tensor& like) {
   return dense(sizes, like.scalar_type(), like);
@@ -65,6 +71,7 @@ TensorType elementwise(std::initializer_list<at::Tensor> operands, c10::ScalarTy
   Device device;
   for (const at::Tensor& operand : operands) {
     config.add_owned_const_input(twin_of(operand));
+    if (operand.is_meta()) continue;  // made on the way
     if (operand.dim() > 0 || !operand.is_cpu()) device = to_device(operand.device());
   }
   return type_of(config.build().output(), device);

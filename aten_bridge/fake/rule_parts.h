@@ -26,6 +26,9 @@ const at::Tensor& tensor(Arguments args, size_t i);  // checked: a defined tenso
 bool is_given(Arguments args, size_t i);             // a defined tensor stands there
 bool mask_at(Arguments args, size_t i, size_t bit);  // of a bool[] argument
 
+// Throws CaptureError.
+[[noreturn]] void size_depends_on_values(std::string_view op);
+
 // What at::empty(sizes, like's dtype and device) is.
 TensorType dense(const Sizes& sizes, const at::Tensor& like);
 TensorType dense(const Sizes& sizes, c10::ScalarType dtype, const at::Tensor& like);

@@ -14,5 +14,11 @@ std::span<const ShapeRule> factory_rules();
 std::span<const ShapeRule> norm_rules();
 std::span<const ShapeRule> conv_rules();
 std::span<const ShapeRule> attention_rules();
+std::span<const ShapeRule> resampling_rules();
+std::span<const ShapeRule> loss_rules();
+std::span<const ShapeRule> linalg_rules();
+std::span<const ShapeRule> fft_rules();
+std::span<const ShapeRule> histogram_rules();
+std::span<const ShapeRule> embedding_bag_rules();
 
 }  // namespace aten_bridge

@@ -23,7 +23,8 @@ struct ShapeRule {
   using Arguments = std::span<const c10::IValue>;
   std::string_view op;
   // Arguments as on the boxed stack; tensors among them are fakes. One entry an output, in the
-  // schema's order; none for an undefined tensor and for a number.
+  // schema's order, or one a tensor of its only output, a list; none for an undefined tensor and
+  // for a number.
   std::vector<std::optional<TensorType>> (*types)(Arguments args);
   // The value of output number `output`, which is an int; null where all outputs are tensors.
   int64_t (*number)(Arguments args, int output) = nullptr;

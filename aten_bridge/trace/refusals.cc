@@ -14,6 +14,7 @@ constexpr std::string_view kReadsValue =
     "reads a tensor's value on the host (item(), a branch on a tensor); compute with tensors "
     "instead";
 constexpr std::string_view kDependsOnData = "makes a tensor whose size depends on values";
+constexpr std::string_view kSparse = "makes a sparse tensor, or takes one";
 constexpr std::string_view kHiddenMutation = "changes an argument that its schema calls read-only";
 constexpr std::string_view kChangesStorage = "changes a tensor's storage";
 
@@ -21,19 +22,28 @@ constexpr Row kRows[] = {
     {"aten::_local_scalar_dense", kReadsValue},
     {"aten::equal", kReadsValue},
     {"aten::is_nonzero", kReadsValue},
-    {"aten::_assert_async", kReadsValue},
+    {"aten::allclose", kReadsValue},
     {"aten::nonzero", kDependsOnData},
     {"aten::masked_select", kDependsOnData},
     {"aten::bincount", kDependsOnData},
     {"aten::_unique2", kDependsOnData},
     {"aten::unique_dim", kDependsOnData},
     {"aten::unique_consecutive", kDependsOnData},
-    {"aten::repeat_interleave.Tensor", kDependsOnData},
+    {"aten::_unique", kDependsOnData},
+    {"aten::_ctc_loss.Tensor", kDependsOnData},
+    {"aten::_to_sparse", kSparse},
+    {"aten::_to_sparse.sparse_dim", kSparse},
+    {"aten::_sparse_mm_reduce_impl", kSparse},
+    {"aten::_sparse_mm_reduce_impl_backward", kSparse},
+    {"aten::sparse_mask", kSparse},
+    {"aten::sparse_sampled_addmm", kSparse},
     {"aten::cudnn_batch_norm", kHiddenMutation},
     {"aten::miopen_batch_norm", kHiddenMutation},
     {"aten::batch_norm_update_stats", kHiddenMutation},
     {"aten::batch_norm_gather_stats", kHiddenMutation},
     {"aten::batch_norm_gather_stats_with_counts", kHiddenMutation},
+    {"aten::resize_", kChangesStorage},
+    {"aten::resize_as_", kChangesStorage},
     {"aten::set_.source_Storage", kChangesStorage},
     {"aten::set_.source_Storage_storage_offset", kChangesStorage},
     {"aten::set_.source_Tensor", kChangesStorage},

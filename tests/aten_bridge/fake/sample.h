@@ -1,5 +1,5 @@
 // Sample calls of operators: what a kernel gives on real CPU tensors against what capture says of
-// it.
+// it. Calls are C++ here, or text in tests/golden/aten_bridge/fake that make_samples.py wrote.
 //   expect_agrees("aten::mm", {randn({2, 3}), randn({3, 4})});
 #pragma once
 
@@ -13,10 +13,16 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/fake/infer.h"
+#include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/convert.h"
+#include "tests/support/golden.h"
 
 namespace aten_bridge {
 
@@ -62,6 +68,48 @@ inline void expect_agrees(std::string_view op_name, const BoxedArgs& args) {
   op.callBoxed(&real);
   const Inferred inferred = infer(op, find_shape_source(op), fakes);
   EXPECT_EQ(geometry(inferred.results), geometry(real)) << op_name;
+}
+
+// A call as a graph of one node, whose types are eager's: the operator on fakes of the inputs.
+inline void expect_agrees_with_text(const std::string& text) {
+  const absl::StatusOr<Graph> graph = parse_graph(text);
+  ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+  const Node& node = *graph->nodes().front();
+  const c10::OperatorHandle op = find_operator(node.op);
+  const auto& specs = op.schema().arguments();
+  ASSERT_EQ(specs.size(), node.args.size()) << text;
+  const auto fake_of = [](Value value) {
+    return make_fake(meta_tensor(value.type()), to_c10_device(value.type().device), value);
+  };
+  BoxedArgs args;
+  for (size_t i = 0; i < specs.size(); ++i)
+    args.push_back(to_ivalue(node.args[i].value, specs[i], fake_of));
+  std::vector<std::string> expected, actual;
+  for (const auto& type : node.outputs) expected.push_back(type ? print(*type) : "none");
+  const Inferred inferred = infer(op, find_shape_source(op), args);
+  for (const c10::IValue& result : inferred.results) {
+    const auto tensors = result.isTensorList()
+                             ? result.toTensorVector()
+                             : std::vector{result.isTensor() ? result.toTensor() : at::Tensor()};
+    for (const at::Tensor& tensor : tensors)
+      actual.push_back(tensor.defined() ? print(type_of(tensor, Device{})) : "none");
+  }
+  EXPECT_EQ(actual, expected) << text;
+}
+
+// The calls in tests/golden/aten_bridge/fake.
+inline std::vector<std::string> call_texts(std::string_view op) {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> texts;
+    for (const auto& golden : torchdyn::testing::goldens("aten_bridge/fake"))
+      for (absl::string_view text : absl::StrSplit(golden.section("calls"), "\n\n"))
+        texts.emplace_back(text);
+    return texts;
+  }();
+  std::vector<std::string> found;
+  for (const std::string& text : all)
+    if (absl::StrContains(text, str_cat(" ", op, "("))) found.push_back(text);
+  return found;
 }
 
 // Calls made up from the schema: every tensor argument by `make`, numbers, and defaults.
@@ -132,6 +180,10 @@ inline void expect_all_agree(std::span<const Sample> samples, std::string_view o
     if (sample.op != op) continue;
     sampled = true;
     expect_agrees(sample.op, sample.args());
+  }
+  for (const std::string& text : call_texts(op)) {
+    sampled = true;
+    expect_agrees_with_text(text);
   }
   if (!sampled) sampled = expect_elementwise_agrees(op);
   EXPECT_TRUE(sampled) << op << " has no sample";
