@@ -74,6 +74,15 @@ Tensors gradients(const Differentiation& d, size_t primals) {
   return gradients;
 }
 
+// Eager would share memory where the graph has values of their own.
+void refuse_lazy_views(const Readout& readout, const Recorder& recorder) {
+  if (!recorder.met_lazy_views()) return;
+  for (const ResultSource& source : readout.sources)
+    if (source.kind == ResultSource::Kind::kViewOfInput ||
+        source.kind == ResultSource::Kind::kViewOfGraph)
+      throw CaptureError("a result may be a lazily conjugated or negated view");
+}
+
 // Graph results are tensors of their own: a value that shares memory with an input or with an
 // earlier result, when views are run as views, is copied.
 void separate(Tensors& results, size_t returned, const Recorder& recorder) {
@@ -111,6 +120,7 @@ void refuse_backward(const Substitution& substitution) {
 Captured record_joint(const Tensors& results, const Substitution& substitution,
                       Recorder& recorder) {
   Readout readout = read_out(results, substitution);
+  refuse_lazy_views(readout, recorder);
   Captured captured;
   for (size_t i = 0; i < readout.graph_results.size(); ++i)
     captured.differentiable.push_back(static_cast<int>(i) < readout.returned &&

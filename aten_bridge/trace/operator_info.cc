@@ -14,6 +14,7 @@ const OperatorInfo& OperatorTable::of(const c10::OperatorHandle& op) {
     info->name = name_of(op);
     info->refusal = refusal(info->name);
     info->rewrite = find_rewrite(info->name);
+    info->lazy_bit = find_lazy_bit(info->name);
     info->decomposition = find_decomposition(info->name);
     info->shape = find_shape_source(op);
     info->is_composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);

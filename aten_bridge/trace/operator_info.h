@@ -12,6 +12,7 @@
 
 #include "aten_bridge/decompose/decompose.h"
 #include "aten_bridge/fake/infer.h"
+#include "aten_bridge/trace/lazy_bits.h"
 #include "aten_bridge/trace/rewrites.h"
 
 namespace c10 {
@@ -24,6 +25,7 @@ struct OperatorInfo {
   std::string name;                         // "aten::add.Tensor"
   std::optional<std::string_view> refusal;  // why capture cannot have it
   const Rewrite* rewrite = nullptr;
+  const LazyBit* lazy_bit = nullptr;
   const Decomposition* decomposition = nullptr;
   ShapeSource shape;
   bool is_composite = false;  // LibTorch can express it by other operators

@@ -128,6 +128,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
     return;
   }
   if (info.refusal) throw CaptureError(str_cat(info.name, " ", *info.refusal));
+  if (info.lazy_bit != nullptr) return compute_lazily_set(*info.lazy_bit, stack);
   const Decomposition* decomposition = info.decomposition;
   if (decomposition != nullptr &&
       (decomposition->applies == nullptr || decomposition->applies(stack))) {
@@ -175,6 +176,12 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
   for (c10::IValue& result : results) stack.push_back(std::move(result));
 }
 
+void Recorder::compute_lazily_set(const LazyBit& lazy_bit, Stack& stack) {
+  met_lazy_views_ |= lazy_bit.is_view;
+  const c10::OperatorHandle op = find_operator(lazy_bit.computes);
+  record(op, operators_.of(op), stack);
+}
+
 std::vector<Value> Recorder::known_views(Boxed args, const std::vector<c10::IValue>& twins) const {
   std::vector<Value> values;
   for (const at::Tensor& twin : flatten(twins)) {
@@ -213,7 +220,9 @@ Graph Recorder::finish(const std::vector<at::Tensor>& outputs) && {
   for (const at::Tensor& output : outputs)
     values.push_back(output.defined() ? std::optional(value_of(output)) : std::nullopt);
   graph_.set_outputs(std::move(values));
-  graph_.remove_dead([](const Node& node) { return draws_random_numbers(find_operator(node.op)); });
+  graph_.remove_dead([](const Node& node) {
+    return node.outputs.empty() || draws_random_numbers(find_operator(node.op));
+  });
   return std::move(graph_);
 }
 

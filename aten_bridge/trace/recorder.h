@@ -4,7 +4,8 @@
 //   recorder.call(op, keys, stack);                  // fakes in, fakes out, one node more
 //   Graph graph = std::move(recorder).finish(outputs);
 //
-// Per operator, in this order: a refusal row; a decomposition (its operators are recorded instead);
+// Per operator, in this order: a refusal row; a lazy bit (what it stands for
+// is recorded); a decomposition (its operators are recorded instead);
 // a shape rule or a tested Meta kernel (a node); LibTorch's composite kernel (its operators are
 // recorded). An operator with none of them is a CaptureError.
 // A view that changes nothing is its argument; a view taken twice is one node.
@@ -44,12 +45,18 @@ class Recorder {
   // The value whose memory a fake's value shares when views are run as views.
   Value root(const at::Tensor& fake) const;
 
-  // Outputs are fakes; undefined ones are none. Dead nodes go; random ones stay.
+  // Whether some view was conjugated or negated: values of its own in the graph, memory of its base
+  // in eager.
+  bool met_lazy_views() const { return met_lazy_views_; }
+
+  // Outputs are fakes; undefined ones are none. Dead nodes go; random ones and those
+  // without results, which check something, stay.
   Graph finish(const std::vector<at::Tensor>& outputs) &&;
 
  private:
   void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
   void record(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack);
+  void compute_lazily_set(const LazyBit& lazy_bit, Stack& stack);
   // The values that these results of a view are already; empty when one is new.
   std::vector<Value> known_views(std::span<const c10::IValue> args,
                                  const std::vector<c10::IValue>& twins) const;
@@ -62,6 +69,7 @@ class Recorder {
   Graph graph_{"joint"};
   OperatorTable operators_;
   ViewTable views_;
+  bool met_lazy_views_ = false;
   std::string origin_;  // the operator whose decomposition is running; else empty
 };
 

@@ -164,7 +164,8 @@ class Execution final : public TensorMemory {
                  tensor.sizes() == c10::IntArrayRef(layout.sizes),
              step.op, " returned another type than planned");
     const bool in_arena = arena_ && tensor.storage().is_alias_of(arena_);
-    if (in_arena || !has_layout(tensor, layout)) {
+    const bool lazy = tensor.is_conj() || tensor.is_neg();  // memory has no such bits
+    if (in_arena || lazy || !has_layout(tensor, layout)) {
       at::Tensor copy = at::empty_strided(layout.sizes, layout.strides, tensor.options());
       copy.copy_(tensor);
       tensor = std::move(copy);

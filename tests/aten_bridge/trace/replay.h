@@ -102,8 +102,8 @@ inline Outcome run_graph(const Named& inputs, const Captured& captured) {
     const TensorType& type = joint.graph.inputs()[joint.primals + tangent++].type();
     std::vector<int64_t> sizes;
     for (const SymExpr& s : type.sizes) sizes.push_back(s.as_constant());
-    arguments.push_back(
-        tangent_for(at::empty(sizes, real[0].options().dtype(at::kFloat)), result_of_graph[r]));
+    arguments.push_back(tangent_for(
+        at::empty(sizes, real[0].options().dtype(to_scalar_type(type.dtype))), result_of_graph[r]));
   }
   const Tensors outputs = interpret(joint.graph, arguments);
 
@@ -149,9 +149,10 @@ inline void expect_equal(const Tensors& want, const Tensors& got, const std::str
       EXPECT_EQ(want[i].strides(), got[i].strides()) << what << " " << i;
     }
     if (want[i].numel() == 0) continue;
-    const at::Tensor exact = want[i].detach().to(at::kDouble);
+    const at::ScalarType wide = want[i].is_complex() ? at::kComplexDouble : at::kDouble;
+    const at::Tensor exact = want[i].detach().to(wide);
     const double scale = std::max(1.0, exact.abs().max().item<double>());
-    const double error = (exact - got[i].to(at::kDouble)).abs().max().item<double>();
+    const double error = (exact - got[i].to(wide)).abs().max().item<double>();
     EXPECT_LE(error, 1e-6 * scale) << what << " " << i;
   }
 }
