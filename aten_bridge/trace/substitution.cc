@@ -39,11 +39,12 @@ bool is_constant(const c10::IValue& value) {
   return !is_known(tensor) && !tensor.requires_grad() && tensor.layout() == at::kStrided;
 }
 
-// Functionalization draws into a dense copy, and the kernel's order depends on the strides.
+// Functionalization draws into a dense copy, and the kernel's order depends on the strides, which
+// only dense tensors' copies keep.
 void refuse_strided_draw(const OperatorInfo& info, const c10::IValue& self) {
   if (!info.draws || info.name == "aten::bernoulli_.float" || !self.isTensor()) return;
-  if (!self.toTensor().is_contiguous())
-    throw CaptureError(str_cat(info.name, " draws in place into a tensor that is not contiguous"));
+  if (!self.toTensor().is_non_overlapping_and_dense())
+    throw CaptureError(str_cat(info.name, " draws in place into a tensor that is not dense"));
 }
 
 }  // namespace

@@ -41,6 +41,48 @@ TEST(Semantics, AnInPlaceDrawIntoAStridedTensorDrawsAsEager) {
   });
 }
 
+TEST(Semantics, EveryInPlaceDrawDrawsAsEager) {
+  using Draw = at::Tensor& (*)(at::Tensor&);
+  const std::pair<const char*, Draw> draws[] = {
+      {"normal_", [](at::Tensor& t) -> at::Tensor& { return t.normal_(1, 2); }},
+      {"uniform_", [](at::Tensor& t) -> at::Tensor& { return t.uniform_(-1, 2); }},
+      {"exponential_", [](at::Tensor& t) -> at::Tensor& { return t.exponential_(); }},
+      {"cauchy_", [](at::Tensor& t) -> at::Tensor& { return t.cauchy_(); }},
+      {"geometric_", [](at::Tensor& t) -> at::Tensor& { return t.geometric_(0.3); }},
+      {"log_normal_", [](at::Tensor& t) -> at::Tensor& { return t.log_normal_(); }},
+      {"random_", [](at::Tensor& t) -> at::Tensor& { return t.random_(); }},
+      {"random_.to", [](at::Tensor& t) -> at::Tensor& { return t.random_(9); }},
+      {"random_.from", [](at::Tensor& t) -> at::Tensor& { return t.random_(2, 9); }},
+      {"bernoulli_", [](at::Tensor& t) -> at::Tensor& { return t.bernoulli_(0.3); }},
+      {"bernoulli_.Tensor",
+       [](at::Tensor& t) -> at::Tensor& { return t.bernoulli_(at::full_like(t, 0.5)); }},
+  };
+  for (const auto& [name, draw] : draws) {
+    SCOPED_TRACE(name);
+    expect_same_as_eager({{"x", torch::zeros({20, 30})}}, [draw = draw](const Tensors& t) {
+      at::Tensor plain = at::empty_like(t[0]), strided = at::empty_like(t[0].t());
+      at::Tensor row = t[0].select(0, 3);
+      return Tensors{draw(plain) + 1, draw(strided) + 1, draw(row) + 1};
+    });
+  }
+}
+
+TEST(Semantics, InPlaceOperatorsChangeWhatTheyChangeInEager) {
+  const at::Tensor at = torch::tensor({0, 2}), mask = torch::rand({3, 4}) > 0.5;
+  expect_same_as_eager(
+      {{"x", torch::rand({3, 4}) + 1}, {"w", torch::rand({3, 4})}, {"at", at}, {"mask", mask}},
+      [](const Tensors& t) {
+        at::Tensor y = t[0] * t[1], z = t[0] + 2;
+        z.fill_(3).masked_fill_(t[3], 4).add_(t[1]).clamp_(0, 5).squeeze_().unsqueeze_(0);
+        z.transpose_(1, 2).squeeze_(0).t_().lerp_(y, 0.25).pow_(2).tril_();
+        y.index_fill_(1, t[2], 1).index_add_(1, t[2], t[1].slice(1, 0, 2)).neg_();
+        y.index_copy_(1, t[2], t[0].slice(1, 1, 3)).masked_scatter_(t[3], t[1]);
+        y.scatter_(1, t[2].expand({3, 2}), 7).addcmul_(y, t[1]).sigmoid_();
+        t[0].zero_().copy_(t[1]).put_(t[2], t[1].select(0, 0).slice(0, 0, 2));
+        return Tensors{y, z, t[0] + 1};
+      });
+}
+
 TEST(Semantics, InPlaceOnAViewOfAnIntermediateCarriesGradients) {
   auto x = torch::arange(24.).view({4, 6}).slice(1, 0, 6, 2);
   expect_same_as_eager({{"x", x}, {"w", leaf({4, 3})}}, [](const Tensors& t) {
