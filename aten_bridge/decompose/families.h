@@ -8,6 +8,7 @@
 namespace aten_bridge::decompose {
 
 std::span<const Decomposition> activation_rows();
+std::span<const Decomposition> distance_rows();
 std::span<const Decomposition> dropout_rows();
 std::span<const Decomposition> foreach_rows();
 std::span<const Decomposition> loss_rows();
@@ -16,6 +17,7 @@ std::span<const Decomposition> norm_rows();
 std::span<const Decomposition> optimizer_rows();
 std::span<const Decomposition> pointwise_rows();
 std::span<const Decomposition> reduce_rows();
+std::span<const Decomposition> scaled_norm_rows();
 std::span<const Decomposition> softmax_rows();
 
 }  // namespace aten_bridge::decompose

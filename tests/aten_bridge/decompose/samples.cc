@@ -10,8 +10,11 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/norm_except_dim.h>
+#include <ATen/ops/rms_norm.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 
 #include "aten_bridge/trace/boxed.h"
 
@@ -342,6 +345,72 @@ Samples sgd(Draw& d, bool tensor_lr) {
   return result;
 }
 
+Samples rms_norm(Draw& d) {
+  Samples result;
+  for (const auto& [sizes, inner] : std::vector<std::pair<Ints, Ints>>{
+           {{6, 64}, {64}}, {{2, 3, 4, 5}, {4, 5}}, {{7}, {7}}, {{3, 5, 256}, {256}}})
+    for (bool affine : {true, false})
+      result.push_back({d.normal(sizes, 1, 1), inner,
+                        affine ? at::IValue(d.normal(inner)) : kAbsent,
+                        affine ? at::IValue(1e-3) : kAbsent});
+  return result;
+}
+
+Tensor rstd_of(const Tensor& x, const Ints& inner) {
+  Ints dims;
+  for (size_t i = 0; i < inner.size(); ++i) dims.push_back(-1 - static_cast<int64_t>(i));
+  const auto type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return x.to(at::kDouble).pow(2).mean(dims, true).add(1e-3).rsqrt().to(type);
+}
+
+Samples rms_norm_backward(Draw& d) {
+  Samples result;
+  for (const Stack& args : rms_norm(d)) {
+    const Tensor x = args[0].toTensor();
+    result.push_back({d.normal(x.sizes().vec()), x, args[1], rstd_of(x, args[1].toIntVector()),
+                      args[2], std::array<bool, 2>{true, !args[2].isNone()}});
+  }
+  return result;
+}
+
+// By autograd of the forward's formula; only CUDA has the operator.
+std::vector<Tensor> rms_norm_gradients(const Stack& args) {
+  const c10::AutoGradMode grad_mode(true);
+  const Tensor x = args[1].toTensor().detach().requires_grad_();
+  const bool affine = !args[4].isNone();
+  const Tensor w = affine ? args[4].toTensor().detach().requires_grad_() : Tensor();
+  at::rms_norm(x, args[2].toIntVector(), affine ? std::optional(w) : std::nullopt, 1e-3)
+      .backward(args[0].toTensor());
+  return {x.grad(), affine ? w.grad() : Tensor()};
+}
+
+Samples weight_norm(Draw& d, bool backward) {
+  Samples result;
+  for (int64_t dim : {0, 2}) {
+    Ints kept{1, 1, 1};
+    kept[dim] = Ints{4, 3, 5}[dim];
+    const Tensor v = d.normal({4, 3, 5}), g = d.normal(kept);
+    const auto type = v.scalar_type() == at::kBFloat16 ? at::kFloat : v.scalar_type();
+    const Tensor norms = at::norm_except_dim(v.to(at::kDouble), 2, dim).to(type);
+    if (backward) {
+      result.push_back({d.normal({4, 3, 5}), v, g, norms, dim});
+    } else {
+      result.push_back({v, g, dim});
+    }
+  }
+  return result;
+}
+
+Samples cdist(Draw& d) {
+  Samples result;
+  for (double p : {0.0, 0.5, 1.0, 2.0, 3.0, HUGE_VAL})
+    for (int64_t mode : {0, 2}) {
+      result.push_back({d.normal({4, 6}), d.normal({5, 6}), p, mode});
+      result.push_back({d.normal({2, 1, 4, 6}), d.normal({3, 5, 6}), p, mode});
+    }
+  return result;
+}
+
 // clang-format off
 const std::map<std::string_view, SamplesOf> kSamples = {
     // activation
@@ -358,6 +427,10 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::glu", [](Draw& d) { return Samples{{d.normal({4, 6}), int64_t{-1}}, {d.normal({4, 6}), int64_t{0}}}; }},
     {"aten::glu_backward", [](Draw& d) { return Samples{{d.normal({4, 3}), d.normal({4, 6}), int64_t{-1}}, {d.normal({2, 6}), d.normal({4, 6}), int64_t{0}}}; }},
     {"aten::rrelu_with_noise_functional", [](Draw& d) { return Samples{{d.normal({6, 33}), d.uniform({6, 33}, 0, 1), Scalar(0.125), Scalar(0.25), false, kAbsent}}; }},
+    // distance
+    {"aten::_cdist_forward", cdist},
+    {"aten::_euclidean_dist", [](Draw& d) { return Samples{{d.normal({4, 6}), d.normal({5, 6})}, {d.normal({2, 30, 3}), d.normal({2, 7, 3})}}; }},
+    {"aten::_trilinear", [](Draw& d) { return Samples{{d.normal({4, 3}), d.normal({2, 3, 5}), d.normal({4, 5}), Ints{1, 3}, Ints{0}, Ints{1, 2}, Ints{2, 3}, int64_t{1}}}; }},
     // dropout
     {"aten::native_dropout", [](Draw& d) { return unary(d, {0.25, true}) + unary(d, {0.25, false}) + unary(d, {1.0, true}); }},
     {"aten::bernoulli.p", [](Draw& d) { return unary(d, {0.25, kAbsent}); }},
@@ -438,6 +511,11 @@ const std::map<std::string_view, SamplesOf> kSamples = {
          for (int64_t dim : {0, -1}) result.push_back({d.normal({5, 33}), Scalar(p), dim, Scalar(5)});
        return result; }},
     {"aten::logsumexp", [](Draw& d) { return reduction(d, [](Stack a) -> std::vector<Stack> { return a[0].toIntVector().empty() ? std::vector<Stack>{} : std::vector<Stack>{{a[0], a[1]}}; }) + Samples{{d.of({-HUGE_VAL, -HUGE_VAL}), Ints{0}, false}, {d.of({HUGE_VAL, 1}), Ints{0}, false}}; }},
+    // scaled norms
+    {"aten::_fused_rms_norm", rms_norm},
+    {"aten::_fused_rms_norm_backward", rms_norm_backward},
+    {"aten::_weight_norm_interface", [](Draw& d) { return weight_norm(d, false); }},
+    {"aten::_weight_norm_interface_backward", [](Draw& d) { return weight_norm(d, true); }},
     // softmax
     {"aten::_softmax", softmax},
     {"aten::_safe_softmax", safe_softmax},
@@ -454,6 +532,10 @@ std::vector<Stack> samples(std::string_view op, Draw draw) {
   const auto it = kSamples.find(op);
   if (it == kSamples.end()) return {};
   return it->second(draw);
+}
+
+Reference reference_of(std::string_view op) {
+  return op == "aten::_fused_rms_norm_backward" ? rms_norm_gradients : nullptr;
 }
 
 }  // namespace aten_bridge

@@ -34,4 +34,8 @@ class Draw {
 // Empty where the table has none, which fails the row's test.
 std::vector<Stack> samples(std::string_view op, Draw draw);
 
+// What stands for eager's kernel where the CPU has none; else null.
+using Reference = std::vector<at::Tensor> (*)(const Stack&);
+Reference reference_of(std::string_view op);
+
 }  // namespace aten_bridge
