@@ -113,8 +113,7 @@ void refuse_backward(const Substitution& substitution) {
   for (size_t i = 0; i < substitution.wrappers().size(); ++i)
     if (substitution.wrappers()[i].requires_grad())
       torch::autograd::impl::set_post_acc_grad_hooks(
-          substitution.wrappers()[i],
-          std::make_unique<RefuseBackward>(substitution.names()[i]));
+          substitution.wrappers()[i], std::make_unique<RefuseBackward>(substitution.names()[i]));
 }
 
 Captured record_joint(const Tensors& results, const Substitution& substitution,

@@ -9,6 +9,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "aten_bridge/fake/fake_tensor.h"
@@ -101,7 +103,59 @@ bool bernoulli_(const c10::OperatorHandle& op, Stack& stack) {
   return true;
 }
 
+// oneDNN's layer of an LSTM keeps a workspace of a size that only its kernel knows. Its gradient
+// would need it; that of the formula does not.
+// (input, weight_ih, weight_hh, bias_ih, bias_hh, hx, cx, reverse, batch_sizes, mode, ...)
+bool mkldnn_rnn_layer(const c10::OperatorHandle& op, Stack& stack) {
+  constexpr int64_t kLstm = 2;
+  const size_t count = op.schema().arguments().size();
+  if (torch::jit::peek(stack, 9, count).toInt() != kLstm) return false;
+  const std::vector<c10::IValue> args = torch::jit::pop(stack, count);
+  const at::Tensor input = args[0].toTensor(), weight = args[2].toTensor();
+  const at::Tensor bias = args[4].toTensor();
+  const bool reverse = args[7].toBool();
+  at::Tensor h = args[5].toTensor(), c = args[6].toTensor();
+  const std::vector<at::Tensor> gates =
+      at::linear(input, args[1].toTensor(), args[3].toTensor()).unbind(0);
+  std::vector<at::Tensor> outputs(gates.size());
+  for (size_t n = 0; n < gates.size(); ++n) {
+    const size_t t = reverse ? gates.size() - 1 - n : n;
+    const auto parts = at::linear(h, weight, bias).add(gates[t]).chunk(4, -1);
+    c = parts[1].sigmoid().mul(c).add(parts[0].sigmoid().mul(parts[2].tanh()));
+    outputs[t] = h = parts[3].sigmoid().mul(c.tanh());
+  }
+  const at::Tensor workspace = at::empty({0}, input.options().dtype(at::kByte));
+  for (const at::Tensor& result : {at::stack(outputs, 0), h, c, workspace})
+    stack.emplace_back(result);
+  return true;
+}
+
+// Functionalization takes an empty list, such as the largest squares of an Adam without them, for
+// one of real tensors. The functional operator gives each mutable list's new tensors in order.
+bool fused_step(const c10::OperatorHandle& op, Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  std::vector<c10::IValue> args = torch::jit::pop(stack, arguments.size()), before = args;
+  std::string name = name_of(op);
+  name.erase(name.find('_', name.rfind("_fused_") + 7), 1);
+  find_operator(name).callBoxed(&args);
+  const bool scaled = before[arguments.size() - 2].isTensor();
+  for (size_t i = 0, result = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].alias_info() || !arguments[i].alias_info()->isWrite()) continue;
+    const auto now = args[result++].toTensorVector(), old = before[i].toTensorVector();
+    if (arguments[i].name() == "grads" && !scaled) continue;
+    for (size_t k = 0; k < now.size(); ++k) old[k].copy_(now[k]);
+  }
+  return true;
+}
+
 constexpr Rewrite kRewrites[] = {
+    {"aten::_fused_adam_", fused_step},
+    {"aten::_fused_adam_.tensor_lr", fused_step},
+    {"aten::_fused_adamw_", fused_step},
+    {"aten::_fused_adamw_.tensor_lr", fused_step},
+    {"aten::_fused_sgd_", fused_step},
+    {"aten::_fused_sgd_.tensor_lr", fused_step},
+    {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
     {"aten::bernoulli_.float", bernoulli_},
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::cudnn_batch_norm", cudnn_batch_norm},

@@ -1,7 +1,8 @@
 // Calls that are replaced above autograd, where the program makes them: rows.
 //   if (const Rewrite* rewrite = find_rewrite("aten::native_batch_norm")) rewrite->run(op, stack);
 //
-// For operators whose schema hides a mutation, which functionalization would lose, and for
+// For operators whose schema hides a mutation, which functionalization would lose; for those whose
+// lists it does not understand; for those whose results' sizes only a kernel knows; and for
 // questions that a device's kernel answers from metadata alone.
 #pragma once
 

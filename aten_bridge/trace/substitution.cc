@@ -155,8 +155,7 @@ void Substitution::refuse_state_of_optimizer(const OperatorInfo& info,
   if (input < 0) return;
   const at::Tensor& real = tensors_[input];
   if (!real.requires_grad() || !real.unsafeGetTensorImpl()->grad().defined()) return;
-  throw CaptureError(str_cat(info.name, " makes a tensor like the parameter '",
-                             names_[input],
+  throw CaptureError(str_cat(info.name, " makes a tensor like the parameter '", names_[input],
                              "' without grad mode, as an optimizer's first step does; step outside "
                              "of the compiled callable for now"));
 }

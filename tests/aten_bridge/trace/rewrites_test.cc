@@ -1,0 +1,74 @@
+#include "aten_bridge/trace/rewrites.h"
+
+#include "tests/aten_bridge/trace/replay.h"
+
+namespace aten_bridge {
+namespace {
+
+at::Tensor leaf(at::IntArrayRef sizes) { return torch::randn(sizes).requires_grad_(); }
+
+void expect_close(const Tensors& want, const Tensors& got) {
+  ASSERT_EQ(want.size(), got.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(want[i].strides(), got[i].strides()) << i;
+    EXPECT_TRUE(got[i].allclose(want[i], 1e-4, 1e-4)) << i << got[i] - want[i];
+  }
+}
+
+// oneDNN runs the eager one, in its order of sums.
+TEST(Rewrites, AnLstmOfTwoLayersAndDirectionsTrains) {
+  constexpr int64_t kTime = 4, kBatch = 3, kIn = 5, kHidden = 6;
+  Named inputs{{"x", leaf({kTime, kBatch, kIn})},
+               {"h", leaf({4, kBatch, kHidden})},
+               {"c", leaf({4, kBatch, kHidden})}};
+  for (int64_t layer : {0, 1})
+    for (int64_t direction : {0, 1}) {
+      const std::string n = std::to_string(2 * layer + direction);
+      inputs.push_back({"wi" + n, leaf({4 * kHidden, layer == 0 ? kIn : 2 * kHidden})});
+      inputs.push_back({"wh" + n, leaf({4 * kHidden, kHidden})});
+      inputs.push_back({"bi" + n, leaf({4 * kHidden})});
+      inputs.push_back({"bh" + n, leaf({4 * kHidden})});
+    }
+  const TracedCallable program = [](const Tensors& t) {
+    const Tensors state{t[1], t[2]}, weights(t.begin() + 3, t.end());
+    const auto [y, h, c] = at::lstm(t[0], state, weights, /*has_biases=*/true, /*num_layers=*/2,
+                                    /*dropout=*/0, /*train=*/true, /*bidirectional=*/true,
+                                    /*batch_first=*/false);
+    return Tensors{y, h, c};
+  };
+  const Captured captured = capture_named(inputs, program);
+  for (const auto& node : captured.joint.graph.nodes())
+    EXPECT_EQ(node->op.find("mkldnn"), std::string::npos);
+  const Outcome want = run_eager(inputs, program), got = run_graph(inputs, captured);
+  expect_close(want.results, got.results);
+  expect_close(want.grads, got.grads);
+}
+
+TEST(Rewrites, AStepOfFusedAdamWithoutLargestSquaresChangesItsLists) {
+  const at::NoGradGuard no_grad;
+  const Named inputs{{"p", torch::randn({3, 4})}, {"q", torch::randn({5})},
+                     {"g", torch::randn({3, 4})}, {"e", torch::randn({5})},
+                     {"m", torch::zeros({3, 4})}, {"n", torch::zeros({5})},
+                     {"v", torch::zeros({3, 4})}, {"u", torch::zeros({5})},
+                     {"s", torch::ones({})},      {"r", torch::ones({})}};
+  expect_same_as_eager(inputs, [](const Tensors& t) {
+    at::_fused_adamw_({t[0], t[1]}, {t[2], t[3]}, {t[4], t[5]}, {t[6], t[7]}, {}, {t[8], t[9]},
+                      /*lr=*/0.1, /*beta1=*/0.9, /*beta2=*/0.99, /*weight_decay=*/0.1,
+                      /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false);
+    return Tensors{t[0].sum()};
+  });
+}
+
+TEST(Rewrites, AStepOfFusedSgdWithoutMomentumChangesItsParameters) {
+  const at::NoGradGuard no_grad;
+  const Named inputs{{"p", torch::randn({3, 4})}, {"g", torch::randn({3, 4})}};
+  expect_same_as_eager(inputs, [](const Tensors& t) {
+    at::_fused_sgd_({t[0]}, {t[1]}, {}, /*weight_decay=*/0.1, /*momentum=*/0, /*lr=*/0.1,
+                    /*dampening=*/0, /*nesterov=*/false, /*maximize=*/true,
+                    /*is_first_step=*/false);
+    return Tensors{t[0].sum()};
+  });
+}
+
+}  // namespace
+}  // namespace aten_bridge
