@@ -162,4 +162,59 @@ T erfinv(T y) {
   return static_cast<T>(std::copysign(x, static_cast<double>(y)));
 }
 
+template <class T>
+T gcd(T a, T b) {
+  while (b != 0) {
+    const T r = td_ref::fmod(a, b);
+    a = b;
+    b = r;
+  }
+  return td_ref::abs(a);
+}
+
+// a = fraction(a) * 2^exponent(a); the fraction is in [0.5, 1), or a itself where it is zero or not
+// finite.
+template <class T>
+T fraction(T a) {
+  int exponent = 0;
+  return std::frexp(a, &exponent);
+}
+template <class T>
+T exponent(T a) {
+  int exponent = 0;
+  std::frexp(a, &exponent);
+  return std::isfinite(a) ? static_cast<T>(exponent) : T{0};
+}
+
+// The special functions of kernels, over the standard library's elementary ones.
+#define TD_SPECIAL inline
+#define TD_STANDARD(name)                                  \
+  inline float td_##name(float a) { return std::name(a); } \
+  inline double td_##name(double a) { return std::name(a); }
+TD_STANDARD(abs)
+TD_STANDARD(acos)
+TD_STANDARD(cos)
+TD_STANDARD(erfc)
+TD_STANDARD(exp)
+TD_STANDARD(floor)
+TD_STANDARD(log)
+TD_STANDARD(sin)
+TD_STANDARD(sqrt)
+TD_STANDARD(tan)
+TD_STANDARD(trunc)
+#undef TD_STANDARD
+template <class T>
+T td_pow(T a, T b) {
+  return std::pow(a, b);
+}
+template <class T>
+T td_copysign(T a, T b) {
+  return std::copysign(a, b);
+}
+#include "inductor/emit/preamble/td_special.h"
+// These stand on the one above.
+#include "inductor/emit/preamble/td_bessel.h"
+#include "inductor/emit/preamble/td_polynomials.h"
+#undef TD_SPECIAL
+
 }  // namespace td_ref

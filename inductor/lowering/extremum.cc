@@ -29,12 +29,6 @@ std::optional<TensorRef> extremum(Builder& b, const Node& node, ReduceOp op, int
                     b.load(self, space.vars));
 }
 
-void define_rounded(Builder& b, const Node& node, int output, const TensorRef& value) {
-  if (b.dtype(value) == node.outputs[output]->dtype) return b.define(node.output(output), value);
-  const Nest nest = b.nest(value.sizes);
-  b.store(node.output(output), nest, b.load(value, nest.vars));
-}
-
 void define_place(Builder& b, const Node& node, int output, const TensorRef& most) {
   const TensorRef self = b.ref(node, "self");
   const Space space = reduction_space(b, node, self.sizes);

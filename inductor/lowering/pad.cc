@@ -3,11 +3,13 @@
 #include "inductor/lowering/arguments.h"
 #include "inductor/lowering/elementwise.h"
 #include "inductor/lowering/place.h"
+#include "inductor/lowering/reduction.h"
 
 namespace inductor {
 namespace {
 
 constexpr auto kPointwise = OpKind::kPointwise;
+constexpr auto kReduction = OpKind::kReduction;
 
 // pad = [before, after] of the last dimension, then of the one before it, ...; negative ones crop.
 Verdict constant_pad(Builder& b, const Node& node) {
@@ -86,6 +88,59 @@ Verdict reflection_pad_backward(Builder& b, const Node& node) {
   return Verdict::yes();
 }
 
+Verdict sum_over(Builder& b, const Node& node, const Nest& nest, const Term& value) {
+  Space space{nest, {}, {nest.vars.begin(), nest.vars.begin() + node.outputs[0]->sizes.size()}};
+  const TensorType type = retyped(node, 0, value.dtype());
+  define_rounded(b, node, 0, accumulate(b, space, type, ReduceOp::kSum, value.expr));
+  return Verdict::yes();
+}
+
+// An element's own gradient, and those of its copies where it is the first or the last.
+Verdict replication_pad_backward(Builder& b, const Node& node) {
+  if (Verdict plain = is_plain(node); !plain) return plain;
+  const TensorRef grad = b.ref(node, "grad_output");
+  const std::vector<SymExpr>& sizes = node.outputs[0]->sizes;
+  const std::vector<SymExpr> padding = integers(node, "padding");
+  if (is_empty(grad.sizes)) return Verdict::no("no gradient");
+  for (const SymExpr& amount : padding)
+    if (amount.constant().value_or(-1) < 0) return Verdict::no("a cropping or symbolic padding");
+  Nest nest = b.nest(sizes);
+  std::vector<SymExpr> at = nest.vars;
+  Term is_own{&b.pool(), b.pool().integer(DType::kBool, true)};
+  for (size_t n = 0; n < padding.size() / 2; ++n) {
+    const size_t dim = at.size() - 1 - n;
+    const SymExpr i = at[dim], &before = padding[2 * n], &after = padding[2 * n + 1];
+    const SymExpr copy = b.add_level(nest, before + after + 1, LoopKind::kReduction);
+    const Term from_own = index_term(b, copy - before);
+    const Term is_first = index_term(b, i) == 0.0;
+    const Term is_last = index_term(b, sizes[dim] - 1 - i) == 0.0;
+    const Term is_copied = select(from_own < 0.0, is_first, is_last);
+    is_own = bit_and(is_own, bit_or(from_own == 0.0, is_copied));
+    at[dim] = nearest(i + copy, grad.sizes[dim]);
+  }
+  const Term value = cast(compute_dtype(node.outputs[0]->dtype), {&b.pool(), b.load(grad, at)});
+  return sum_over(b, node, nest, either(is_own, value, number(value, 0)));
+}
+
+// The gradients of all windows that an element is in: at most one for each place in a window.
+Verdict unfold_backward(Builder& b, const Node& node) {
+  if (Verdict plain = is_plain(node); !plain) return plain;
+  const TensorRef grad = b.ref(node, "grad_in");
+  const std::vector<SymExpr>& sizes = node.outputs[0]->sizes;
+  if (is_empty(grad.sizes) || sizes.empty()) return Verdict::no("no gradient");
+  const int dim = dimension(node, "dim", static_cast<int>(sizes.size()));
+  const SymExpr step = integer(node, "step");
+  Nest nest = b.nest(sizes);
+  const SymExpr in_window = b.add_level(nest, integer(node, "size"), LoopKind::kReduction);
+  std::vector<SymExpr> at = nest.vars;
+  const SymExpr start = at[dim] - in_window, window = floor_div(start, step);
+  const Term is_start = index_term(b, mod(start, step)) == 0.0;
+  const Term inside = bit_and(is_start, is_inside(b, window, grad.sizes[dim]));
+  at[dim] = nearest(window, grad.sizes[dim]);
+  const Term value = cast(compute_dtype(node.outputs[0]->dtype), {&b.pool(), b.load(grad, at)});
+  return sum_over(b, node, nest, either(inside, value, number(value, 0)));
+}
+
 // Every window of an image as a column.
 Verdict im2col(Builder& b, const Node& node) {
   if (Verdict plain = is_plain(node); !plain) return plain;
@@ -135,6 +190,10 @@ constexpr LoweringRow kRows[] = {
     {"aten::reflection_pad1d_backward", kPointwise, reflection_pad_backward},
     {"aten::reflection_pad2d_backward", kPointwise, reflection_pad_backward},
     {"aten::reflection_pad3d_backward", kPointwise, reflection_pad_backward},
+    {"aten::replication_pad1d_backward", kReduction, replication_pad_backward},
+    {"aten::replication_pad2d_backward", kReduction, replication_pad_backward},
+    {"aten::replication_pad3d_backward", kReduction, replication_pad_backward},
+    {"aten::unfold_backward", kReduction, unfold_backward},
     {"aten::im2col", kPointwise, im2col},
 };
 

@@ -146,6 +146,26 @@ Term ldexp(Elementwise& e) {
   return e["self"] * cast(compute_dtype(e.common()), exp2(cast(dtype, n)));
 }
 
+// The least common multiple is 0 where both are.
+Term lcm(Elementwise& e) {
+  const Term a = e["self"], b = e["other"], divisor = gcd(a, b);
+  return abs(trunc_div(a, divisor) * b);
+}
+// Two outputs: the fraction, and the exponent as int32.
+Verdict frexp(Builder& b, const Node& node) {
+  if (Verdict plain = is_plain(node); !plain) return plain;
+  const TensorRef self = b.ref(node, "self");
+  if (!is_floating(b.dtype(self))) return Verdict::no("parts of an integer");
+  const auto store = [&](int output, const auto& part) {
+    const Nest nest = b.nest(node.outputs[output]->sizes);
+    const Term x = cast(compute_dtype(b.dtype(self)), {&b.pool(), b.load(self, nest.vars)});
+    b.store(node.output(output), nest, part(x).expr);
+  };
+  store(0, [](const Term& x) { return fraction(x); });
+  store(1, [](const Term& x) { return exponent(x); });
+  return Verdict::yes();
+}
+
 // ---- Tests and choice ----
 
 Term is_nan(Elementwise& e) { return e["self"] != e["self"]; }
@@ -237,6 +257,10 @@ constexpr LoweringRow kRows[] = {
     {"aten::addcdiv", kPointwise, pointwise<kToResult, addcdiv>},
     {"aten::lerp.Scalar", kPointwise, pointwise<kToResult, lerp>},
     {"aten::lerp.Tensor", kPointwise, pointwise<kToResult, lerp>},
+    {"aten::gcd", kPointwise, pointwise<kToResult, binary<ScalarOp::gcd>>},
+    {"aten::lcm", kPointwise, pointwise<kToResult, lcm>},
+    {"aten::nextafter", kPointwise, pointwise<kToResult, binary<ScalarOp::nextafter>>},
+    {"aten::frexp.Tensor", kPointwise, frexp},
     {"aten::addr", kPointwise, pointwise<kToResult, addr>},
     {"aten::ldexp.Tensor", kPointwise, pointwise<kToResult, ldexp>},
 

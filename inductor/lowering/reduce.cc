@@ -56,6 +56,12 @@ TensorRef accumulate(Builder& b, const Space& space, const TensorType& type, Red
   return to;
 }
 
+void define_rounded(Builder& b, const Node& node, int output, const TensorRef& value) {
+  if (b.dtype(value) == node.outputs[output]->dtype) return b.define(node.output(output), value);
+  const Nest nest = b.nest(value.sizes);
+  b.store(node.output(output), nest, b.load(value, nest.vars));
+}
+
 TensorType retyped(const Node& node, int output, DType dtype) {
   TensorType type = *node.outputs[output];
   type.dtype = dtype;

@@ -24,6 +24,9 @@ Space reduction_space(Builder& b, const Node& node, const std::vector<SymExpr>& 
 TensorRef accumulate(Builder& b, const Space& space, const TensorType& type, ReduceOp op,
                      Expr value);
 
+// An output is this, rounded to its dtype.
+void define_rounded(Builder& b, const Node& node, int output, const TensorRef& value);
+
 // The type of an output, in another dtype.
 TensorType retyped(const Node& node, int output, DType dtype);
 

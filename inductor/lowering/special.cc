@@ -62,6 +62,51 @@ Term mvlgamma(Elementwise& e) {
   return sum;
 }
 
+template <ScalarOp op>
+Term unary(Elementwise& e) {
+  return apply(op, {e["self"]});
+}
+// ATen has no kernels for these on half types and raises.
+bool is_half(Elementwise& e) { return e.common() != compute_dtype(e.common()); }
+template <ScalarOp op>
+Term wide(Elementwise& e) {
+  return is_half(e) ? e.refuse() : apply(op, {e["self"]});
+}
+template <ScalarOp op>
+Term wide_x(Elementwise& e) {
+  return is_half(e) ? e.refuse() : apply(op, {e["x"]});
+}
+
+// ---- Gamma and error functions ----
+
+// psi's derivative of order n: (-1)^(n + 1) n! zeta(n + 1, x).
+Term polygamma(Elementwise& e) {
+  const Term x = e["self"];
+  const double n = e.real("n");
+  if (n == 0) return digamma(x);
+  if (n == 1) return trigamma(x);
+  const double factorial = std::exp(std::lgamma(n + 1));
+  return zeta(number(x, n + 1), x) * (std::fmod(n, 2) == 1 ? factorial : -factorial);
+}
+Term hurwitz_zeta(Elementwise& e) { return is_half(e) ? e.refuse() : zeta(e["self"], e["other"]); }
+Term log_ndtr(Elementwise& e) {
+  if (is_half(e)) return e.refuse();
+  const Term x = e["self"], t = x * M_SQRT1_2;
+  return select(x < -1.0, log(erfcx(-t) / 2.0) - t * t, log1p(-erfc(t) / 2.0));
+}
+
+// ---- Orthogonal polynomials ----
+
+template <ScalarOp op>
+Term polynomial(Elementwise& e) {
+  return is_half(e) ? e.refuse() : apply(op, {e["x"], e["n"]});
+}
+template <ScalarOp op>
+Term shifted(Elementwise& e) {
+  const Term x = e["x"];
+  return is_half(e) ? e.refuse() : apply(op, {x + x - 1.0, e["n"]});
+}
+
 constexpr LoweringRow kRows[] = {
     {"aten::logaddexp", kPointwise, pointwise<kToResult, logaddexp>},
     {"aten::logaddexp2", kPointwise, pointwise<kToResult, logaddexp2>},
@@ -76,6 +121,61 @@ constexpr LoweringRow kRows[] = {
     {"aten::logit", kPointwise, pointwise<kToResult, logit>},
     {"aten::logit_backward", kPointwise, pointwise<kToResult, logit_backward>},
     {"aten::mvlgamma", kPointwise, pointwise<kToResult, mvlgamma>},
+    {"aten::digamma", kPointwise, pointwise<kToResult, unary<ScalarOp::digamma>>},
+    {"aten::polygamma", kPointwise, pointwise<kToResult, polygamma>},
+    {"aten::special_zeta", kPointwise, pointwise<kToResult, hurwitz_zeta>},
+    {"aten::special_zeta.self_scalar", kPointwise, pointwise<kToResult, hurwitz_zeta>},
+    {"aten::special_zeta.other_scalar", kPointwise, pointwise<kToResult, hurwitz_zeta>},
+    {"aten::special_ndtri", kPointwise, pointwise<kToResult, wide<ScalarOp::ndtri>>},
+    {"aten::special_erfcx", kPointwise, pointwise<kToResult, wide<ScalarOp::erfcx>>},
+    {"aten::special_log_ndtr", kPointwise, pointwise<kToResult, log_ndtr>},
+    {"aten::i0", kPointwise, pointwise<kToResult, unary<ScalarOp::bessel_i0>>},
+    {"aten::special_i0e", kPointwise, pointwise<kToResult, unary<ScalarOp::bessel_i0e>>},
+    {"aten::special_i1", kPointwise, pointwise<kToResult, unary<ScalarOp::bessel_i1>>},
+    {"aten::special_i1e", kPointwise, pointwise<kToResult, unary<ScalarOp::bessel_i1e>>},
+    {"aten::special_bessel_j0", kPointwise, pointwise<kToResult, wide<ScalarOp::bessel_j0>>},
+    {"aten::special_bessel_j1", kPointwise, pointwise<kToResult, wide<ScalarOp::bessel_j1>>},
+    {"aten::special_bessel_y0", kPointwise, pointwise<kToResult, wide<ScalarOp::bessel_y0>>},
+    {"aten::special_bessel_y1", kPointwise, pointwise<kToResult, wide<ScalarOp::bessel_y1>>},
+    {"aten::special_modified_bessel_i0", kPointwise,
+     pointwise<kToResult, wide<ScalarOp::bessel_i0>>},
+    {"aten::special_modified_bessel_i1", kPointwise,
+     pointwise<kToResult, wide<ScalarOp::bessel_i1>>},
+    {"aten::special_modified_bessel_k0", kPointwise,
+     pointwise<kToResult, wide<ScalarOp::bessel_k0>>},
+    {"aten::special_modified_bessel_k1", kPointwise,
+     pointwise<kToResult, wide<ScalarOp::bessel_k1>>},
+    {"aten::special_scaled_modified_bessel_k0", kPointwise,
+     pointwise<kToResult, wide_x<ScalarOp::bessel_k0e>>},
+    {"aten::special_scaled_modified_bessel_k1", kPointwise,
+     pointwise<kToResult, wide_x<ScalarOp::bessel_k1e>>},
+    {"aten::special_spherical_bessel_j0", kPointwise,
+     pointwise<kToResult, wide_x<ScalarOp::spherical_j0>>},
+    {"aten::special_airy_ai", kPointwise, pointwise<kToResult, wide_x<ScalarOp::airy_ai>>},
+    {"aten::special_chebyshev_polynomial_t", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::chebyshev_t>>},
+    {"aten::special_chebyshev_polynomial_u", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::chebyshev_u>>},
+    {"aten::special_chebyshev_polynomial_v", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::chebyshev_v>>},
+    {"aten::special_chebyshev_polynomial_w", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::chebyshev_w>>},
+    {"aten::special_shifted_chebyshev_polynomial_t", kPointwise,
+     pointwise<kToResult, shifted<ScalarOp::chebyshev_t>>},
+    {"aten::special_shifted_chebyshev_polynomial_u", kPointwise,
+     pointwise<kToResult, shifted<ScalarOp::chebyshev_u>>},
+    {"aten::special_shifted_chebyshev_polynomial_v", kPointwise,
+     pointwise<kToResult, shifted<ScalarOp::chebyshev_v>>},
+    {"aten::special_shifted_chebyshev_polynomial_w", kPointwise,
+     pointwise<kToResult, shifted<ScalarOp::chebyshev_w>>},
+    {"aten::special_hermite_polynomial_h", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::hermite_h>>},
+    {"aten::special_hermite_polynomial_he", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::hermite_he>>},
+    {"aten::special_laguerre_polynomial_l", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::laguerre>>},
+    {"aten::special_legendre_polynomial_p", kPointwise,
+     pointwise<kToResult, polynomial<ScalarOp::legendre>>},
 };
 
 }  // namespace

@@ -303,6 +303,52 @@ TD V td_floor_div(V a, V b) {
   }
 }
 
+template <class V>
+TD V td_gcd(V a, V b) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x, auto y) { return td_gcd(x, y); }, a, b);
+  } else {
+    while (b != 0) {
+      const V r = td_fmod(a, b);
+      a = b;
+      b = r;
+    }
+    return td_abs(a);
+  }
+}
+
+// ---- The parts of a floating value ----
+
+template <class V>
+TD V td_nextafter(V a, V b) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x, auto y) { return td_nextafter(x, y); }, a, b);
+  } else if constexpr (td_same<V, float>) {
+    return __builtin_nextafterf(a, b);
+  } else {
+    return __builtin_nextafter(a, b);
+  }
+}
+template <class V>
+TD V td_fraction(V a) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x) { return td_fraction(x); }, a);
+  } else {
+    int exponent;
+    return V(__builtin_frexp(double(a), &exponent));
+  }
+}
+template <class V>
+TD V td_exponent(V a) {
+  if constexpr (td_width<V> != 1) {
+    return td_each([](auto x) { return td_exponent(x); }, a);
+  } else {
+    int exponent = 0;
+    __builtin_frexp(double(a), &exponent);
+    return __builtin_isfinite(a) ? V(exponent) : V(0);
+  }
+}
+
 // The inverse of erf, as td_ref::erfinv computes it.
 template <class V>
 TD V td_erfinv(V y) {
@@ -330,6 +376,21 @@ TD V td_erfinv(V y) {
     return V(td_copysign(x, double(y)));
   }
 }
+
+// ---- Special functions ----
+
+// f of each lane.
+template <class F, class V, class... Rest>
+TD V td_on_lanes(F f, V a, Rest... rest) {
+  if constexpr (td_width<V> == 1) {
+    return f(a, rest...);
+  } else {
+    return td_lanes<V>([&](int l) { return f(a[l], rest[l]...); });
+  }
+}
+#define TD_EACH(f, ...) td_on_lanes([](auto... x) { return f(x...); }, __VA_ARGS__)
+// Long ones are called.
+#define TD_SPECIAL static __attribute__((noinline, unused))
 
 #undef TD_AVX2
 #undef TD

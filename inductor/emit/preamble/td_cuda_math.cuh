@@ -122,3 +122,33 @@ TD T td_floor_div(T a, T b) {
     return b != 0 && td_fmod(a, b) != 0 && (a < 0) != (b < 0) ? T(quotient - 1) : quotient;
   }
 }
+template <class T>
+TD T td_gcd(T a, T b) {
+  while (b != 0) {
+    const T r = td_fmod(a, b);
+    a = b;
+    b = r;
+  }
+  return td_abs(a);
+}
+
+// ---- The parts of a floating value ----
+
+TD float td_nextafter(float a, float b) { return nextafterf(a, b); }
+TD double td_nextafter(double a, double b) { return nextafter(a, b); }
+template <class T>
+TD T td_fraction(T a) {
+  int exponent;
+  return T(frexp(double(a), &exponent));
+}
+template <class T>
+TD T td_exponent(T a) {
+  int exponent = 0;
+  frexp(double(a), &exponent);
+  return td_abs(a) < T(__builtin_inf()) ? T(exponent) : T(0);
+}
+
+// ---- Special functions ----
+
+#define TD_EACH(f, ...) f(__VA_ARGS__)
+#define TD_SPECIAL static __device__

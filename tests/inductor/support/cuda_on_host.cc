@@ -19,7 +19,8 @@ using aten_bridge::str_cat;
 CudaOnHost::CudaOnHost(const std::vector<EmittedKernel>& kernels) {
   std::string text =
       str_cat("#include \"tests/inductor/support/td_cuda_on_host.h\"\n", td_cuda_cuh(),
-              td_cuda_convert_cuh(), td_cuda_math_cuh(), td_cuda_groups_cuh());
+              td_cuda_convert_cuh(), td_cuda_math_cuh(), td_cuda_groups_cuh(), td_special_h(),
+              td_bessel_h(), td_polynomials_h());
   std::set<std::string> names;
   for (const EmittedKernel& kernel : kernels) {
     if (!names.insert(kernel.name).second) continue;

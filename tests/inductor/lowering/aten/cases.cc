@@ -15,10 +15,14 @@ using aten_bridge::str_cat;
 // Of one operand: on floating dtypes, and where noted on integers, whose result is float32 or the
 // same.
 constexpr std::string_view kToFloat[] = {
-    "sqrt",   "rsqrt",   "exp",        "exp2",  "expm1",        "log",     "log2",    "log10",
-    "log1p",  "sin",     "cos",        "tan",   "asin",         "acos",    "atan",    "sinh",
-    "cosh",   "tanh",    "asinh",      "acosh", "atanh",        "erf",     "erfc",    "erfinv",
-    "lgamma", "sigmoid", "reciprocal", "sinc",  "special_entr", "deg2rad", "rad2deg", "angle"};
+    "sqrt",         "rsqrt",      "exp",     "exp2",   "expm1",   "log",        "log2",
+    "log10",        "log1p",      "sin",     "cos",    "tan",     "asin",       "acos",
+    "atan",         "sinh",       "cosh",    "tanh",   "asinh",   "acosh",      "atanh",
+    "erf",          "erfc",       "erfinv",  "lgamma", "sigmoid", "reciprocal", "sinc",
+    "special_entr", "deg2rad",    "rad2deg", "angle",  "digamma", "i0",         "special_i0e",
+    "special_i1",   "special_i1e"};
+// The same without bf16, for which ATen has no kernel.
+constexpr std::string_view kToWideFloat[] = {"special_ndtri", "special_erfcx", "special_log_ndtr"};
 constexpr std::string_view kSameDtype[] = {"neg",  "abs",   "sign",  "sgn", "floor",
                                            "ceil", "round", "trunc", "relu"};
 constexpr std::string_view kFloatOnly[] = {"frac", "silu", "mish", "hardswish", "hardsigmoid"};
@@ -109,6 +113,79 @@ x: f32[4, 6], y: f32[4], z: f32[6] | f32[4, 6] | aten::addr(x, vec1=y, vec2=z, b
 x: f32[6], y: i64[4], z: f32[6] | f32[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=0, alpha=1)
 x: bool[4, 6], y: bool[4], z: bool[6] | bool[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=true, alpha=true)
 x: i64[4, 6], y: i64[4], z: i64[6] | i64[4, 6] | aten::addr(x, vec1=y, vec2=z, beta=3, alpha=2)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_chebyshev_polynomial_t(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_chebyshev_polynomial_u(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_chebyshev_polynomial_v(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_chebyshev_polynomial_w(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_shifted_chebyshev_polynomial_t(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_shifted_chebyshev_polynomial_u(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_shifted_chebyshev_polynomial_v(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_shifted_chebyshev_polynomial_w(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_hermite_polynomial_h(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_hermite_polynomial_he(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_laguerre_polynomial_l(x=x, n=ids)
+x: f32[4, 1], ids: i64[6] | f32[4, 6] | aten::special_legendre_polynomial_p(x=x, n=ids)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_chebyshev_polynomial_t(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_chebyshev_polynomial_u(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_chebyshev_polynomial_v(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_chebyshev_polynomial_w(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_hermite_polynomial_h(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_hermite_polynomial_he(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_laguerre_polynomial_l(x=x, n=n)
+x: f64[1, 6], n: f64[40, 1] | f64[40, 6] | aten::special_legendre_polynomial_p(x=x, n=n)
+x: f32[40] | f32[40] | aten::special_bessel_j0(x)
+x: f64[40] | f64[40] | aten::special_bessel_j0(x)
+x: i64[6] | f32[6] | aten::special_bessel_j0(x)
+x: f32[40] | f32[40] | aten::special_bessel_j1(x)
+x: f64[40] | f64[40] | aten::special_bessel_j1(x)
+x: i64[6] | f32[6] | aten::special_bessel_j1(x)
+x: f32[40] | f32[40] | aten::special_bessel_y0(x)
+x: f64[40] | f64[40] | aten::special_bessel_y0(x)
+x: i64[6] | f32[6] | aten::special_bessel_y0(x)
+x: f32[40] | f32[40] | aten::special_bessel_y1(x)
+x: f64[40] | f64[40] | aten::special_bessel_y1(x)
+x: i64[6] | f32[6] | aten::special_bessel_y1(x)
+x: f32[40] | f32[40] | aten::special_modified_bessel_i0(x)
+x: f64[40] | f64[40] | aten::special_modified_bessel_i0(x)
+x: i64[6] | f32[6] | aten::special_modified_bessel_i0(x)
+x: f32[40] | f32[40] | aten::special_modified_bessel_i1(x)
+x: f64[40] | f64[40] | aten::special_modified_bessel_i1(x)
+x: i64[6] | f32[6] | aten::special_modified_bessel_i1(x)
+x: f32[40] | f32[40] | aten::special_modified_bessel_k0(x)
+x: f64[40] | f64[40] | aten::special_modified_bessel_k0(x)
+x: i64[6] | f32[6] | aten::special_modified_bessel_k0(x)
+x: f32[40] | f32[40] | aten::special_modified_bessel_k1(x)
+x: f64[40] | f64[40] | aten::special_modified_bessel_k1(x)
+x: i64[6] | f32[6] | aten::special_modified_bessel_k1(x)
+x: f32[40] | f32[40] | aten::special_scaled_modified_bessel_k0(x=x)
+x: f64[40] | f64[40] | aten::special_scaled_modified_bessel_k0(x=x)
+x: i64[6] | f32[6] | aten::special_scaled_modified_bessel_k0(x=x)
+x: f32[40] | f32[40] | aten::special_scaled_modified_bessel_k1(x=x)
+x: f64[40] | f64[40] | aten::special_scaled_modified_bessel_k1(x=x)
+x: i64[6] | f32[6] | aten::special_scaled_modified_bessel_k1(x=x)
+x: f32[40] | f32[40] | aten::special_spherical_bessel_j0(x=x)
+x: f64[40] | f64[40] | aten::special_spherical_bessel_j0(x=x)
+x: i64[6] | f32[6] | aten::special_spherical_bessel_j0(x=x)
+x: f32[40] | f32[40] | aten::special_airy_ai(x=x)
+x: f64[40] | f64[40] | aten::special_airy_ai(x=x)
+x: i64[6] | f32[6] | aten::special_airy_ai(x=x)
+x: f32[40] | f32[40] | aten::polygamma(n=0, x)
+x: f32[40] | f32[40] | aten::polygamma(n=1, x)
+x: f64[40] | f64[40] | aten::polygamma(n=1, x)
+x: f64[40] | f64[40] | aten::polygamma(n=2, x)
+x: f32[40] | f32[40] | aten::polygamma(n=3, x)
+x: f32[4, 1], y: f32[6] | f32[4, 6] | aten::special_zeta(x, other=y)
+x: f64[20, 1], y: f64[6] | f64[20, 6] | aten::special_zeta(x, other=y)
+x: f32[6] | f32[6] | aten::special_zeta.self_scalar(2.5, other=x)
+x: f32[6] | f32[6] | aten::special_zeta.other_scalar(x, other=1.5)
+x: i64[40], y: i64[40] | i64[40] | aten::gcd(x, other=y)
+x: i8[40], y: u8[40] | i16[40] | aten::gcd(x, other=y)
+x: i64[40], y: i64[40] | i64[40] | aten::lcm(x, other=y)
+x: f32[40], y: f32[40] | f32[40] | aten::nextafter(x, other=y)
+x: f64[40], y: f64[40] | f64[40] | aten::nextafter(x, other=y)
+x: f32[6] | f32[6], i32[6] | aten::frexp.Tensor(x)
+x: f64[6] | f64[6], i32[6] | aten::frexp.Tensor(x)
+x: bf16[6] | bf16[6], i32[6] | aten::frexp.Tensor(x)
 x: f64[6] | f64[6] | aten::mvlgamma(x, p=3)
 x: f32[6], y: f32[6], z: f32[4, 6] | f32[4, 6] | aten::addcmul(x, tensor1=y, tensor2=z, value=0.5)
 x: f32[6], y: f32[6], z: f32[4, 6] | f32[4, 6] | aten::addcdiv(x, tensor1=y, tensor2=z, value=0.5)
@@ -243,6 +320,10 @@ x: f32[2, 3, 4, 5] | f32[2, 5, 6, 8] | aten::replication_pad3d(x, padding=[1, 2,
 g: f32[2, 9], x: f32[2, 5] | f32[2, 5] | aten::reflection_pad1d_backward(grad_output=g, x, padding=[3, 1])
 g: f32[2, 6, 8], x: f32[2, 4, 5] | f32[2, 4, 5] | aten::reflection_pad2d_backward(grad_output=g, x, padding=[1, 2, 0, 2])
 g: f32[2, 5, 6, 8], x: f32[2, 3, 4, 5] | f32[2, 3, 4, 5] | aten::reflection_pad3d_backward(grad_output=g, x, padding=[1, 2, 0, 2, 1, 1])
+g: f32[2, 9], x: f32[2, 5] | f32[2, 5] | aten::replication_pad1d_backward(grad_output=g, x, padding=[3, 1])
+g: f32[2, 6, 8], x: f32[2, 4, 5] | f32[2, 4, 5] | aten::replication_pad2d_backward(grad_output=g, x, padding=[1, 2, 0, 2])
+g: f32[2, 5, 6, 4], x: f32[2, 3, 4, 1] | f32[2, 3, 4, 1] | aten::replication_pad3d_backward(grad_output=g, x, padding=[1, 2, 0, 2, 1, 1])
+g: f32[3, 2, 4], x: f32[2] | f32[8, 2] | aten::unfold_backward(grad_in=g, input_sizes=[8, 2], dim=0, size=4, step=2)
 x: f32[2, 3, 4, 5] | f32[2, 18, 12] | aten::im2col(x, kernel_size=[3, 2], dilation=[1, 2], padding=[1, 0], stride=[1, 1])
 x: f32[2, 6, 7] | f32[8, 12] | aten::im2col(x, kernel_size=[2, 2], dilation=[1, 1], padding=[0, 1], stride=[2, 2])
 
@@ -259,6 +340,17 @@ w: f32[4, 3], ids: i64[2, 2] | f32[2, 2] | aten::gather(w, dim=1, index=ids, spa
 w: f32[3, 4], ids: i64[2, 1] | f32[2, 1, 4] | aten::index.Tensor(w, indices=[ids])
 w: f32[3, 4, 3], ids: i64[2], ids2: i64[5, 1] | f32[5, 2, 4] | aten::index.Tensor(w, indices=[ids, none, ids2])
 w: f32[4, 3, 3], ids: i64[2], ids2: i64[5, 1] | f32[4, 5, 2] | aten::_unsafe_index.Tensor(w, indices=[none, ids, ids2])
+w: f32[3, 4], ids: i64[2, 1], m: bool[1, 4] | f32[2, 1, 4] | aten::_unsafe_masked_index(w, mask=m, indices=[ids, none], fill=2)
+w: f32[3, 4], ids: i64[2, 3] | f32[2, 3] | aten::take(w, index=ids)
+w: f32[4, 3], ids: i64[2] | f32[4, 3] | aten::index_fill.int_Scalar(w, dim=1, index=ids, value=2.5)
+w: bf16[3, 4], ids: i64[], v: f32[] | bf16[3, 4] | aten::index_fill.int_Tensor(w, dim=0, index=ids, value=v)
+w: f32[4, 3], ids: i64[1], y: f32[4, 1] | f32[4, 3] | aten::index_copy(w, dim=1, index=ids, source=y)
+x: i64[4, 6], y: i64[3, 2] | bool[4, 6] | aten::isin.Tensor_Tensor(elements=x, test_elements=y, assume_unique=false, invert=false)
+x: i64[4, 6], y: f32[] | bool[4, 6] | aten::isin.Tensor_Tensor(elements=x, test_elements=y, assume_unique=false, invert=true)
+x: i64[4, 6], ids: i64[1] | i64[4, 6] | aten::bucketize.Tensor(x, boundaries=ids, out_int32=false, right=true)
+x: f32[4, 6], y: f32[1] | i32[4, 6] | aten::bucketize.Tensor(x, boundaries=y, out_int32=true, right=false)
+s: f32[4, 1], x: f32[4, 6] | i64[4, 6] | aten::searchsorted.Tensor(sorted_sequence=s, x, out_int32=false, right=false, side="right", sorter=none)
+s: f32[1], x: f32[] | i64[] | aten::searchsorted.Tensor(sorted_sequence=s, x, out_int32=false, right=false, side=none, sorter=none)
 
 g: f32[2, 3, 4], ids: i64[2, 3] | f32[5, 4] | aten::embedding_dense_backward(grad_output=g, indices=ids, num_weights=5, padding_idx=1, scale_grad_by_freq=false)
 x: f32[4, 3], ids: i64[4, 2], y: f32[4, 2] | f32[4, 3] | aten::scatter_add(x, dim=1, index=ids, src=y)
@@ -322,6 +414,17 @@ x: u8[4, 64] | u8[4], i64[4] | aten::min.dim(x, dim=-1, keepdim=false)
 x: f32[4, 6] | f32[], f32[] | aten::aminmax(x, dim=none, keepdim=false)
 x: bf16[4, 6] | bf16[4], bf16[4] | aten::aminmax(x, dim=1, keepdim=false)
 
+x: f32[4, 6] | f32[4, 6] | aten::cumsum(x, dim=1, dtype=none)
+x: bool[4, 6] | i64[4, 6] | aten::cumsum(x, dim=0, dtype=none)
+x: bf16[4, 6] | bf16[4, 6] | aten::cumsum(x, dim=-1, dtype=none)
+x: f32[4, 6] | f64[4, 6] | aten::cumprod(x, dim=1, dtype=f64)
+x: i64[4, 6] | i64[4, 6] | aten::cumprod(x, dim=0, dtype=none)
+x: f32[4, 6] | f32[4, 6], i64[4, 6] | aten::cummax(x, dim=1)
+x: bf16[4, 6] | bf16[4, 6], i64[4, 6] | aten::cummin(x, dim=0)
+x: bool[4, 6] | bool[4, 6], i64[4, 6] | aten::cummin(x, dim=1)
+x: f32[4, 6] | f32[4, 6] | aten::logcumsumexp(x, dim=1)
+x: f64[4, 6] | f64[4, 6] | aten::logcumsumexp(x, dim=0)
+
 x: f32[4, 6] | f32[2, 12] | aten::view(x, size=[2, 12])
 x: f32[4, 6] | f32[24] | aten::_unsafe_view(x, size=[24])
 x: f32[4, 6] | f32[6, 4]{1, 6} | aten::_reshape_alias(x, size=[6, 4], stride=[1, 6])
@@ -380,6 +483,9 @@ void add_families(std::vector<std::string>& cases) {
       cases.push_back(str_cat("x: ", dtype, "[6] | ", dtype, "[6] | aten::", op, "(x)"));
     cases.push_back(str_cat("x: i64[6] | f32[6] | aten::", op, "(x)"));
   }
+  for (std::string_view op : kToWideFloat)
+    for (std::string_view dtype : {"f32", "f64"})
+      cases.push_back(str_cat("x: ", dtype, "[40] | ", dtype, "[40] | aten::", op, "(x)"));
   for (std::string_view op : kSameDtype)
     for (std::string_view dtype : {"f32", "f64", "bf16", "i64"})
       cases.push_back(str_cat("x: ", dtype, "[6] | ", dtype, "[6] | aten::", op, "(x)"));

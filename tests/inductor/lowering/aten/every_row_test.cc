@@ -132,8 +132,9 @@ TEST(EveryLoweringRow, ComputesWhatAtenDoes) {
 // Places of NaN are compared.
 TEST(EveryLoweringRow, ComputesWhatAtenDoesOnSpecialValues) {
   for (const std::string& text : testing::lowering_cases())
-    if (text.find("i64") == text.npos || text.find("arg") != text.npos ||
-        text.find("pool") != text.npos)
+    if ((text.find("i64") == text.npos || text.find("::arg") != text.npos ||
+         text.find("pool") != text.npos) &&
+        text.find("_polynomial_") == text.npos)
       compare(text, true);
 }
 
