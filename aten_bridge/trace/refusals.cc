@@ -31,6 +31,7 @@ constexpr Row kRows[] = {
     {"aten::unique_consecutive", kDependsOnData},
     {"aten::_unique", kDependsOnData},
     {"aten::_ctc_loss.Tensor", kDependsOnData},
+    {"aten::_ctc_loss_backward.Tensor", kDependsOnData},
     {"aten::_to_sparse", kSparse},
     {"aten::_to_sparse.sparse_dim", kSparse},
     {"aten::_sparse_mm_reduce_impl", kSparse},
