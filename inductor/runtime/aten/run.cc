@@ -63,7 +63,7 @@ class Execution final : public TensorMemory {
              " inputs, not ", inputs.size());
     for (size_t i = 0; i < places.size(); ++i)
       set(places[i], std::move(inputs[i]), addresses_.data());
-    if (plan_.arena_bytes == 0) return;
+    if (plan_.arena.empty()) return;  // one of no bytes holds tensors without elements
     arena_ = allocate_storage(plan_.arena_bytes, plan_.device.allocator);
     char* base = static_cast<char*>(arena_.mutable_data());
     for (auto [buffer, offset] : plan_.arena) addresses_[buffer] = base + offset;

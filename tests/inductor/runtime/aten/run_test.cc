@@ -55,6 +55,16 @@ TEST(Run, LaunchesKernelsOverTheArenaAndOwnedBuffers) {
   EXPECT_TRUE(outputs[0].equal(x * 4));
 }
 
+TEST(Run, HandsTensorsWithoutElementsFromKernelsToOperators) {
+  const CompiledGraph graph = compiled(
+      "plan 1 f(arg0) -> buf1 {\n"
+      "  arg0: f32[0] input\n  buf0: f32[0] arena 0\n  buf1: f32[0] extern\n  arena 0\n"
+      "  launch k(arg0, buf0; 0)\n  call buf1 = aten::neg(self=buf0)\n}\n");
+  const auto outputs = run(graph, {at::ones({0})});
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_EQ(outputs[0].sizes(), at::IntArrayRef{0});
+}
+
 TEST(Run, GivesOutputsOfTheirOwnOnEveryCall) {
   const CompiledGraph graph = compiled(kTwiceTwice);
   const at::Tensor x = at::ones({4});
