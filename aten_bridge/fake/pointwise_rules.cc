@@ -80,8 +80,9 @@ Types native_dropout(Arguments a) {
   return {like(self), like(self, at::kBool)};
 }
 
+// (grad_output, mask, scale)
 Types native_dropout_backward(Arguments a) {
-  return {elementwise({tensor(a, 0), tensor(a, 1)}, tensor(a, 0).scalar_type())};
+  return {elementwise({tensor(a, 0), tensor(a, 1)}, floating(tensor(a, 0).scalar_type()))};
 }
 
 // at::empty_like(self, contiguous), drawn into

@@ -44,6 +44,8 @@ constexpr Row kRows[] = {
     {"aten::batch_norm_gather_stats", kHiddenMutation},
     {"aten::batch_norm_gather_stats_with_counts", kHiddenMutation},
     {"aten::resize_", kChangesStorage},
+    {"aten::resize", kChangesStorage},
+    {"aten::resize_as", kChangesStorage},
     {"aten::resize_as_", kChangesStorage},
     {"aten::set_.source_Storage", kChangesStorage},
     {"aten::set_.source_Storage_storage_offset", kChangesStorage},
