@@ -161,6 +161,8 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
   variant.constants = std::move(captured.constants);
   variant.results = std::move(captured.results);
   variant.mutations = std::move(captured.mutations);
+  variant.assumptions = std::move(captured.assumptions);
+  variant.draws = captured.draws;
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // The type-erased half of a compiled function: finds the variant that serves a call, or makes one.
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/TensorImpl.h>
 #include <torch/nn/module.h>
 
+#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/trace/capture.h"
@@ -48,12 +50,17 @@ struct Engine::Impl {
 
   Call gather(const Leaves& leaves) const;
   std::vector<std::string> names(const Call& call) const;
-  const Variant* find(const Call& call) const noexcept;
+  // The first of `from` and older ones whose guards hold.
+  const Variant* find(const Call& call, const Variant* from) const noexcept;
+  // From the newest one that serves the call and whose assumptions hold; `until`: those behind it
+  // have been tried.
+  std::optional<Answer> try_variants(const Call& call, const Variant* until,
+                                     std::string& failure) const;
   void publish(std::unique_ptr<Variant> variant);
   // Said once a reason, or once a key where reasons vary.
   Answer eager(const std::string& reason, const std::string& key = "") const;
   Answer answer(const Variant& variant, const Call& call) const;
-  Answer make(const Call& call, TraceRef trace);
+  Answer make(const Call& call, TraceRef trace, const std::string& failure);
 };
 
 Call Engine::Impl::gather(const Leaves& leaves) const {
@@ -94,10 +101,23 @@ std::vector<std::string> Engine::Impl::names(const Call& call) const {
   return inputs;
 }
 
-const Variant* Engine::Impl::find(const Call& call) const noexcept {
-  for (const Variant* v = variants.load(std::memory_order_acquire); v != nullptr; v = v->next)
+const Variant* Engine::Impl::find(const Call& call, const Variant* from) const noexcept {
+  for (const Variant* v = from; v != nullptr; v = v->next)
     if (v->matches(call)) return v;
   return nullptr;
+}
+
+std::optional<Answer> Engine::Impl::try_variants(const Call& call, const Variant* until,
+                                                 std::string& failure) const {
+  const Variant* v = variants.load(std::memory_order_acquire);
+  for (v = find(call, v); v != nullptr && v != until; v = find(call, v->next)) {
+    try {
+      return answer(*v, call);
+    } catch (const aten_bridge::AssumptionFailed& failed) {
+      failure = failed.what();
+    }
+  }
+  return std::nullopt;
 }
 
 void Engine::Impl::publish(std::unique_ptr<Variant> variant) {
@@ -126,14 +146,15 @@ Answer Engine::Impl::answer(const Variant& variant, const Call& call) const {
 }
 
 // No variant serves this call: make one, or say why not. The mutex is held.
-Answer Engine::Impl::make(const Call& call, TraceRef trace) {
+// `failure`: the assumption that kept a variant from serving it; empty: guards did.
+Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& failure) {
   for (const torch::nn::Module* module : call.leaves.modules)
     if (module->weak_from_this().expired())
       return eager("module " + module->name() +
                    " is not owned by a std::shared_ptr, so it cannot be told from a later one at "
                    "the same address; make it with std::make_shared or a TORCH_MODULE holder");
   if (const Variant* newest = variants) {
-    const std::string reason = newest->why_not(call);
+    const std::string reason = failure.empty() ? newest->why_not(call) : failure;
     if (count >= options.recompile_limit)
       return eager("recompile_limit (" + std::to_string(options.recompile_limit) +
                        ") reached; the last recompile's reason: " + reason,
@@ -166,7 +187,11 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace) {
   }
   const Variant& made = *variant;
   publish(std::move(variant));
-  return answer(made, call);
+  try {
+    return answer(made, call);
+  } catch (const aten_bridge::AssumptionFailed& failed) {  // inputs changed since
+    return eager(failed.what());
+  }
 }
 
 Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
@@ -176,17 +201,19 @@ Engine::~Engine() = default;
 
 Answer Engine::call(Leaves& leaves, TraceRef trace) {
   const Call call = impl_->gather(leaves);
-  if (const Variant* variant = impl_->find(call)) return impl_->answer(*variant, call);
+  std::string failure;
+  const Variant* newest = impl_->variants.load(std::memory_order_acquire);
+  if (auto answer = impl_->try_variants(call, nullptr, failure)) return *std::move(answer);
   std::lock_guard lock(impl_->mutex);
-  if (const Variant* variant = impl_->find(call)) return impl_->answer(*variant, call);
-  return impl_->make(call, trace);
+  if (auto answer = impl_->try_variants(call, newest, failure)) return *std::move(answer);
+  return impl_->make(call, trace, failure);
 }
 
 // An exception ended the trace but not the eager call: such calls stay in eager.
 void Engine::eager_succeeded(Leaves& leaves, std::string reason) {
   const Call call = impl_->gather(leaves);
   std::lock_guard lock(impl_->mutex);
-  if (impl_->find(call)) return;
+  if (impl_->find(call, impl_->variants)) return;
   std::unique_ptr<Variant> variant = guard_call(call, impl_->names(call));
   variant->eager_reason = std::move(reason);
   impl_->publish(std::move(variant));

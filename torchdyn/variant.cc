@@ -1,11 +1,15 @@
 #include "torchdyn/variant.h"
 
+#include <cmath>
+#include <sstream>
 #include <unordered_map>
 
 #include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
+#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/trace/generators.h"
 
 namespace torchdyn {
 
@@ -33,6 +37,21 @@ at::Tensor result_from(const ResultSource& r, std::span<const at::Tensor> inputs
       return view_of(graph_results[r.index], r);
   }
   TD_CHECK(false, "a result of unknown kind");
+}
+
+bool same_number(const at::Scalar& a, const at::Scalar& b) {
+  if (a.isFloatingPoint() && b.isFloatingPoint() && std::isnan(a.toDouble()))
+    return std::isnan(b.toDouble());
+  if (a.type() != b.type()) return false;
+  if (a.isComplex()) return a.toComplexDouble() == b.toComplexDouble();
+  if (a.isFloatingPoint()) return a.toDouble() == b.toDouble();
+  return a.toLong() == b.toLong();
+}
+
+std::string text_of(const at::Scalar& number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
 }
 
 }  // namespace
@@ -130,12 +149,26 @@ std::string Variant::why_not(const Call& call) const {
   return inputs->explain_failure(duplicates.inputs(call.tensors, storage));
 }
 
+std::vector<at::Tensor> Variant::run_checked(std::vector<at::Tensor> primals) const {
+  if (assumptions.empty()) return aten_bridge::run(function, std::move(primals));
+  std::optional<aten_bridge::GeneratorStates> before;
+  if (draws) before.emplace();
+  std::vector<at::Tensor> graph_results = aten_bridge::run(function, std::move(primals));
+  for (const aten_bridge::Assumption& a : assumptions)
+    if (a.number && !same_number(graph_results[a.result].item(), *a.number))
+      throw aten_bridge::AssumptionFailed("a number that is read on the host is " +
+                                          text_of(graph_results[a.result].item()) + ", was " +
+                                          text_of(*a.number));
+  if (before) before->keep();
+  return graph_results;
+}
+
 std::vector<at::Tensor> Variant::run(const Call& call) const {
   std::vector<at::Tensor> storage;
   const std::span<const at::Tensor> inputs = duplicates.inputs(call.tensors, storage);
   std::vector<at::Tensor> primals(inputs.begin(), inputs.end());
   primals.insert(primals.end(), constants.begin(), constants.end());
-  const std::vector<at::Tensor> graph_results = aten_bridge::run(function, std::move(primals));
+  const std::vector<at::Tensor> graph_results = run_checked(std::move(primals));
   if (!mutations.empty()) {
     at::NoGradGuard no_grad;
     for (const auto& m : mutations) inputs[m.input].copy_(graph_results[m.result]);

@@ -63,14 +63,20 @@ struct Variant {
   std::vector<at::Tensor> constants;  // that the callable made: the last primals
   std::vector<aten_bridge::ResultSource> results;
   std::vector<aten_bridge::Mutation> mutations;
+  std::vector<aten_bridge::Assumption> assumptions;
+  bool draws = false;
   std::shared_ptr<const void> prototype;
   Explanation::Variant explanation;
 
   bool matches(const Call& call) const noexcept;
   std::string why_not(const Call& call) const;
+  // AssumptionFailed: values that capture read are otherwise now; nothing has changed then.
   std::vector<at::Tensor> run(const Call& call) const;
 
   Variant* next = nullptr;  // older variants of the same function; set before publication
+
+ private:
+  std::vector<at::Tensor> run_checked(std::vector<at::Tensor> primals) const;
 };
 
 // Guards for this call; nothing captured yet.

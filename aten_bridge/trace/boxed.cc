@@ -80,6 +80,18 @@ c10::OperatorHandle find_operator(std::string_view name) {
   return *op;
 }
 
+std::vector<at::Tensor> flatten(std::span<const c10::IValue> results) {
+  std::vector<at::Tensor> tensors;
+  for (const c10::IValue& result : results) {
+    if (result.isTensorList()) {
+      for (const at::Tensor& tensor : result.toTensorVector()) tensors.push_back(tensor);
+    } else {
+      tensors.push_back(result.isTensor() ? result.toTensor() : at::Tensor());
+    }
+  }
+  return tensors;
+}
+
 bool draws_random_numbers(const c10::OperatorHandle& op) {
   return op.hasTag(at::Tag::nondeterministic_seeded);
 }

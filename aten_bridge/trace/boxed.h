@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 
@@ -27,6 +28,9 @@ void for_each_tensor(std::span<const c10::IValue> values,
 // Replaces every defined tensor; a list is built anew only when one of its tensors changes.
 void map_tensors(std::span<c10::IValue> values,
                  absl::FunctionRef<at::Tensor(const at::Tensor&)> replace);
+
+// The tensors of an operator's results, lists taken apart; undefined ones in the place of numbers.
+std::vector<at::Tensor> flatten(std::span<const c10::IValue> results);
 
 // "aten::add.Tensor"
 std::string name_of(const c10::OperatorHandle& op);

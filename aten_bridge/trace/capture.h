@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include <c10/core/Scalar.h>
+
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
 
@@ -62,14 +64,25 @@ struct Mutation {
   int result = -1;  // its new value is this graph result, to be copied into it after the run
 };
 
+// What capture read from values: the operator whose results' sizes it fixed ran with these sizes,
+// or graph result number `result` was this number.
+struct Assumption {
+  int result = -1;
+  std::optional<c10::Scalar> number;
+};
+
 struct Captured {
-  // Graph results (joint.results of them): what is returned, then the new values of mutated inputs.
+  // Graph results (joint.results of them): what is returned, the new values of mutated inputs, then
+  // what assumptions are about.
   // With no gradient to compute, tangents == 0 and there are no gradient outputs.
   Joint joint;
   // Tensors that the callable made from numbers: the last primals, the same on every run.
   Tensors constants;
   std::vector<ResultSource> results;  // one a tensor that the callable returned, in order
   std::vector<Mutation> mutations;
+  // A run where one of them does not hold throws AssumptionFailed, or shows it in the results.
+  std::vector<Assumption> assumptions;
+  bool draws = false;  // random numbers
   // Per graph result: does it carry a gradient? One tangent each for those that do, in order.
   std::vector<bool> differentiable;
 };

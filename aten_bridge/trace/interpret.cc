@@ -43,19 +43,18 @@ class Environment {
   absl::flat_hash_map<Value, at::Tensor> tensors_;
 };
 
-std::vector<c10::IValue> run_node(const Node& node, Environment& environment) {
+}  // namespace
+
+std::vector<at::Tensor> run_node(const Node& node, absl::FunctionRef<at::Tensor(Value)> tensor_of) {
   const c10::OperatorHandle op = find_operator(node.op);
   const auto& specs = op.schema().arguments();
   TD_CHECK(specs.size() == node.args.size(), node.op, " has other arguments");
   std::vector<c10::IValue> stack;
   for (size_t i = 0; i < specs.size(); ++i)
-    stack.push_back(to_ivalue(node.args[i].value, specs[i],
-                              [&](Value value) { return environment.use(value); }));
+    stack.push_back(to_ivalue(node.args[i].value, specs[i], tensor_of));
   op.callBoxed(&stack);
-  return stack;
+  return flatten(stack);
 }
-
-}  // namespace
 
 std::vector<at::Tensor> interpret(const Graph& graph, std::vector<at::Tensor> inputs) {
   TD_CHECK(inputs.size() == graph.inputs().size(), "a tensor for each graph input");
@@ -64,15 +63,8 @@ std::vector<at::Tensor> interpret(const Graph& graph, std::vector<at::Tensor> in
     environment.define(graph.inputs()[i], std::move(inputs[i]));
   for (const auto& node : graph.nodes()) {
     int output = 0;
-    for (c10::IValue& result : run_node(*node, environment)) {
-      if (result.isTensorList()) {
-        for (at::Tensor tensor : result.toTensorVector())
-          environment.define(node->output(output++), std::move(tensor));
-      } else {
-        environment.define(node->output(output++),
-                           result.isTensor() ? std::move(result).toTensor() : at::Tensor());
-      }
-    }
+    for (at::Tensor& result : run_node(*node, [&](Value v) { return environment.use(v); }))
+      environment.define(node->output(output++), std::move(result));
   }
   std::vector<at::Tensor> outputs;
   for (const auto& output : graph.outputs())

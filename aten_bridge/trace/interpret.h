@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 #include "aten_bridge/graph/graph.h"
 
 namespace at {
@@ -12,6 +14,9 @@ class Tensor;
 }
 
 namespace aten_bridge {
+
+// One node; an undefined tensor in the place of a number.
+std::vector<at::Tensor> run_node(const Node& node, absl::FunctionRef<at::Tensor(Value)> tensor_of);
 
 // Inputs in graph order; returns the outputs (undefined tensors where the graph has none).
 // Differentiable when grad mode is on: every operator goes through the full dispatcher.

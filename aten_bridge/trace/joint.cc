@@ -130,13 +130,20 @@ Captured record_joint(const Tensors& results, const Substitution& substitution,
       differentiation_of(readout.graph_results, captured.differentiable, substitution, recorder);
   Tensors outputs;
   for (const at::Tensor& result : readout.graph_results) outputs.push_back(fake_in(result));
+  Tensors found;
+  if (!d.outputs.empty()) found = gradients(d, primals);
+  for (const Recorder::Read& read : recorder.reads()) {
+    captured.assumptions.push_back({static_cast<int>(outputs.size()), read.number});
+    outputs.push_back(read.fake);
+  }
+  captured.draws = recorder.draws();
+  captured.differentiable.resize(outputs.size());
   separate(outputs, readout.returned, recorder);
-  if (!d.outputs.empty())
-    for (at::Tensor& gradient : gradients(d, primals)) outputs.push_back(std::move(gradient));
+  const int count = static_cast<int>(outputs.size());
+  for (at::Tensor& gradient : found) outputs.push_back(std::move(gradient));
 
   captured.joint = {std::move(recorder).finish(outputs), static_cast<int>(primals),
-                    static_cast<int>(d.tangents.size()),
-                    static_cast<int>(readout.graph_results.size())};
+                    static_cast<int>(d.tangents.size()), count};
   const Tensors& inputs = substitution.tensors();
   captured.constants.assign(inputs.end() - static_cast<ptrdiff_t>(substitution.constants()),
                             inputs.end());

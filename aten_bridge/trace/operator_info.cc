@@ -17,6 +17,7 @@ const OperatorInfo& OperatorTable::of(const c10::OperatorHandle& op) {
     info->lazy_bit = find_lazy_bit(info->name);
     info->decomposition = find_decomposition(info->name);
     info->shape = find_shape_source(op);
+    info->reads = reads_values(info->name);
     info->is_composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     info->mutates = mutates(op.schema());
     info->is_view = returns_view(op.schema());

@@ -14,6 +14,7 @@
 #include "aten_bridge/fake/infer.h"
 #include "aten_bridge/trace/lazy_bits.h"
 #include "aten_bridge/trace/rewrites.h"
+#include "aten_bridge/trace/value_reads.h"
 
 namespace c10 {
 class OperatorHandle;
@@ -28,6 +29,7 @@ struct OperatorInfo {
   const LazyBit* lazy_bit = nullptr;
   const Decomposition* decomposition = nullptr;
   ShapeSource shape;
+  ReadsValues reads = ReadsValues::kNo;
   bool is_composite = false;  // LibTorch can express it by other operators
   bool mutates = false;       // writes to an argument
   bool is_view = false;       // outputs alias the first argument

@@ -92,22 +92,11 @@ bool copies_nothing(const OperatorInfo& info, Boxed args) {
          self.sizes() == source.sizes() && self.strides() == source.strides();
 }
 
-std::vector<at::Tensor> flatten(const std::vector<c10::IValue>& results) {
-  std::vector<at::Tensor> tensors;
-  for (const c10::IValue& result : results) {
-    if (result.isTensorList()) {
-      for (const at::Tensor& tensor : result.toTensorVector()) tensors.push_back(tensor);
-    } else {
-      tensors.push_back(result.isTensor() ? result.toTensor() : at::Tensor());
-    }
-  }
-  return tensors;
-}
-
 }  // namespace
 
 at::Tensor Recorder::add_input(const std::string& name, const at::Tensor& real) {
   const Value value = graph_.add_input(name, type_of(real));
+  evaluator_.define(value, real);
   return make_fake(meta_twin_of_real(real), real.device(), value);
 }
 
@@ -135,7 +124,9 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
     run_in_place_of(info, [&] { decomposition->run(stack); });
   } else if (info.mutates) {
     throw CaptureError(str_cat(info.name, " changes a tensor behind functionalization"));
-  } else if (info.shape.exists()) {
+  } else if (info.reads == ReadsValues::kNumber) {
+    read_number(stack);
+  } else if (info.shape.exists() || info.reads == ReadsValues::kSizes) {
     record(op, info, stack);
   } else if (info.is_composite) {
     run_in_place_of(info, [&] {
@@ -144,6 +135,24 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
   } else {
     throw CaptureError(str_cat(info.name, " has no shape rule yet"));
   }
+}
+
+void Recorder::read_number(Stack& stack) {
+  const at::Tensor fake = torch::jit::pop(stack).toTensor();
+  const at::Tensor real = evaluator_.value(value_of(fake));
+  const c10::impl::ExcludeDispatchKeyGuard to_kernel(keys_down_to_fake());
+  reads_.push_back({fake, real.item()});
+  stack.emplace_back(*reads_.back().number);
+}
+
+// The results' types are those of the results on the real tensors.
+Inferred Recorder::infer_from_values(const c10::OperatorHandle& op, Boxed args) {
+  Inferred inferred{evaluator_.call(op, {args.begin(), args.end()}), {}};
+  map_tensors(inferred.results, [&](const at::Tensor& real) {
+    inferred.devices.push_back(to_device(real.device()));
+    return meta_tensor(type_of(real));
+  });
+  return inferred;
 }
 
 void Recorder::run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run) {
@@ -162,7 +171,8 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
   if (copies_nothing(info, args)) {
     results = {args[1]};
   } else {
-    Inferred inferred = infer(op, info.shape, args);
+    Inferred inferred = info.reads == ReadsValues::kSizes ? infer_from_values(op, args)
+                                                          : infer(op, info.shape, args);
     results = std::move(inferred.results);
     std::vector<Value> values = info.is_view ? known_views(args, results) : std::vector<Value>();
     if (values.empty()) values = add_node(op, info, args, results, inferred.devices);
@@ -172,6 +182,7 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
       return make_fake(twin, to_c10_device(value.type().device), value);
     });
   }
+  if (info.reads == ReadsValues::kSizes) reads_.push_back({results[0].toTensor(), std::nullopt});
   torch::jit::drop(stack, args.size());
   for (c10::IValue& result : results) stack.push_back(std::move(result));
 }
@@ -201,6 +212,7 @@ std::vector<Value> Recorder::add_node(const c10::OperatorHandle& op, const Opera
     types.push_back(twin.defined() ? std::optional(type_of(twin, devices.front())) : std::nullopt);
     if (twin.defined()) devices = devices.subspan(1);
   }
+  draws_ |= info.draws;
   std::vector<Argument> arguments = named_arguments(op, args);
   if (!types.empty() && types[0]) spell_out_defaults(arguments, *types[0]);
   make_offset_relative(arguments, args, info.name, views_);

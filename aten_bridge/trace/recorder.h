@@ -4,21 +4,25 @@
 //   recorder.call(op, keys, stack);                  // fakes in, fakes out, one node more
 //   Graph graph = std::move(recorder).finish(outputs);
 //
-// Per operator, in this order: a refusal row; a lazy bit (what it stands for
-// is recorded); a decomposition (its operators are recorded instead);
-// a shape rule or a tested Meta kernel (a node); LibTorch's composite kernel (its operators are
-// recorded). An operator with none of them is a CaptureError.
+// Per operator, in this order: a refusal row; a lazy bit (what it stands for is recorded); a
+// decomposition (its operators are recorded instead); values that are read (evaluate.h); a shape
+// rule or a tested Meta kernel (a node); LibTorch's composite kernel (its operators are recorded).
+// An operator with none of them is a CaptureError.
 // A view that changes nothing is its argument; a view taken twice is one node.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <c10/core/Scalar.h>
 
 #include "absl/functional/function_ref.h"
 
 #include "aten_bridge/decompose/decompose.h"
 #include "aten_bridge/graph/graph.h"
+#include "aten_bridge/trace/evaluate.h"
 #include "aten_bridge/trace/operator_info.h"
 #include "aten_bridge/trace/view_table.h"
 
@@ -45,6 +49,14 @@ class Recorder {
   // The value whose memory a fake's value shares when views are run as views.
   Value root(const at::Tensor& fake) const;
 
+  // What was read from values so far, and the value that it was read from.
+  struct Read {
+    at::Tensor fake;
+    std::optional<c10::Scalar> number;
+  };
+  const std::vector<Read>& reads() const { return reads_; }
+  bool draws() const { return draws_; }
+
   // Whether some view was conjugated or negated: values of its own in the graph, memory of its base
   // in eager.
   bool met_lazy_views() const { return met_lazy_views_; }
@@ -54,6 +66,8 @@ class Recorder {
   Graph finish(const std::vector<at::Tensor>& outputs) &&;
 
  private:
+  void read_number(Stack& stack);
+  Inferred infer_from_values(const c10::OperatorHandle& op, std::span<const c10::IValue> args);
   void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
   void record(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack);
   void compute_lazily_set(const LazyBit& lazy_bit, Stack& stack);
@@ -67,6 +81,9 @@ class Recorder {
                               std::span<const Device> devices);
 
   Graph graph_{"joint"};
+  Evaluator evaluator_{graph_};
+  std::vector<Read> reads_;
+  bool draws_ = false;
   OperatorTable operators_;
   ViewTable views_;
   bool met_lazy_views_ = false;

@@ -10,28 +10,11 @@ struct Row {
   std::string_view reason;
 };
 
-constexpr std::string_view kReadsValue =
-    "reads a tensor's value on the host (item(), a branch on a tensor); compute with tensors "
-    "instead";
-constexpr std::string_view kDependsOnData = "makes a tensor whose size depends on values";
 constexpr std::string_view kSparse = "makes a sparse tensor, or takes one";
 constexpr std::string_view kHiddenMutation = "changes an argument that its schema calls read-only";
 constexpr std::string_view kChangesStorage = "changes a tensor's storage";
 
 constexpr Row kRows[] = {
-    {"aten::_local_scalar_dense", kReadsValue},
-    {"aten::equal", kReadsValue},
-    {"aten::is_nonzero", kReadsValue},
-    {"aten::allclose", kReadsValue},
-    {"aten::nonzero", kDependsOnData},
-    {"aten::masked_select", kDependsOnData},
-    {"aten::bincount", kDependsOnData},
-    {"aten::_unique2", kDependsOnData},
-    {"aten::unique_dim", kDependsOnData},
-    {"aten::unique_consecutive", kDependsOnData},
-    {"aten::_unique", kDependsOnData},
-    {"aten::_ctc_loss.Tensor", kDependsOnData},
-    {"aten::_ctc_loss_backward.Tensor", kDependsOnData},
     {"aten::_to_sparse", kSparse},
     {"aten::_to_sparse.sparse_dim", kSparse},
     {"aten::_sparse_mm_reduce_impl", kSparse},

@@ -9,6 +9,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isclose.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -145,6 +146,23 @@ bool fused_step(const c10::OperatorHandle& op, Stack& stack) {
     if (arguments[i].name() == "grads" && !scaled) continue;
     for (size_t k = 0; k < now.size(); ++k) old[k].copy_(now[k]);
   }
+// Questions that end on the host, as a number that is read. (self, other)
+bool equal(const c10::OperatorHandle&, Stack& stack) {
+  const at::Tensor other = torch::jit::pop(stack).toTensor();
+  const at::Tensor self = torch::jit::pop(stack).toTensor();
+  TORCH_CHECK(self.dtype() == other.dtype() && self.device() == other.device(),
+              "equal: tensors of ", self.dtype(), " on ", self.device(), " and of ", other.dtype(),
+              " on ", other.device());
+  stack.emplace_back(self.sizes() == other.sizes() && self.eq(other).all().item<bool>());
+  return true;
+}
+
+// (self, other, rtol, atol, equal_nan)
+bool allclose(const c10::OperatorHandle&, Stack& stack) {
+  const std::vector<c10::IValue> args = torch::jit::pop(stack, 5);
+  const at::Tensor close = at::isclose(args[0].toTensor(), args[1].toTensor(), args[2].toDouble(),
+                                       args[3].toDouble(), args[4].toBool());
+  stack.emplace_back(close.all().item<bool>());
   return true;
 }
 
@@ -156,6 +174,8 @@ constexpr Rewrite kRewrites[] = {
     {"aten::_fused_sgd_", fused_step},
     {"aten::_fused_sgd_.tensor_lr", fused_step},
     {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
+    {"aten::allclose", allclose},
+    {"aten::equal", equal},
     {"aten::bernoulli_.float", bernoulli_},
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::cudnn_batch_norm", cudnn_batch_norm},

@@ -2,7 +2,7 @@
 """Every operator of PyTorch's database through the compiler, forward and backward, against eager.
 
   tests/op_db/run.py --every 20             a stratified share, as CI runs it
-  tests/op_db/run.py --record FILE          all cases; rows that FILE holds for these tables are kept
+  tests/op_db/run.py --record FILE          all cases; a second run does what FILE does not hold (record.py)
   tests/op_db/run.py --ops 'softmax|^add$' --dtypes float32 --show 5      what fails, in full
 
 PYTHONPATH names the built package (build/dev/python). Rows (an operator on a dtype) run in worker
@@ -24,6 +24,12 @@ import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+warnings.simplefilter("ignore")
+import cases  # noqa: E402
+from cases import Row  # noqa: E402
+from expected import Expected  # noqa: E402
+from record import Record  # noqa: E402
+from worker import run_rows  # noqa: E402
 
 CHUNK = 24  # rows a process
 TIME_LIMIT = 600  # seconds of a process
@@ -32,15 +38,14 @@ TIME_LIMIT = 600  # seconds of a process
 class Child:
     """A forked process that runs rows: importing the database takes seconds, forking does not."""
 
-    def __init__(self, rows, every):
+    def __init__(self, rows, every, always):
         self.rows = rows
         self.out = tempfile.TemporaryFile("w+")
         self.end = time.time() + TIME_LIMIT
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                from worker import run_rows
-                run_rows(rows, every, self.out)
+                run_rows(rows, every, always, self.out)
                 status = 0
             except BaseException:  # noqa: BLE001  told, then the process ends
                 traceback.print_exc()
@@ -65,14 +70,14 @@ class Child:
         return [json.loads(line) for line in self.out]
 
 
-def run(rows, every, jobs):
-    """{row: record}. A process that dies is followed by one for each row that was in flight."""
+def run(rows, every, always, jobs, record):
+    """Adds each row's result to the record. A process that dies is followed by one for each row that was in flight."""
     count = max(1, (len(rows) + CHUNK - 1) // CHUNK)
     waiting = [rows[i::count] for i in range(count)]
-    records, running, progress = {}, [], Progress(len(rows))
+    running, progress, records = [], Progress(len(rows)), {}
     while waiting or running:
         while waiting and len(running) < jobs:
-            running.append(Child(waiting.pop(0), every))
+            running.append(Child(waiting.pop(0), every, always))
         time.sleep(0.02)
         for child in list(running):
             why = child.ended()
@@ -88,12 +93,13 @@ def run(rows, every, jobs):
                 else:
                     waiting += [[row] for row in rest]
             records.update(done)
+            record.add(done)
             progress.show(records)
-    return records
 
 
 def dead(row, why):
-    return {"row": str(row), "cases": 1, "passed": 0, "fused": 0, "problems": [[0, why]]}
+    return {"row": str(row), "cases": 1, "passed": 0, "fused": 0, "problems": [[0, why]],
+            "operators": []}
 
 
 def reason_of(problem):
@@ -115,25 +121,31 @@ class Progress:
               f"{time.time() - self.start:.0f} s", file=sys.stderr, flush=True)
 
 
-def print_summary(records):
-    by_dtype = collections.defaultdict(lambda: [0, 0, 0])
+def print_summary(records, expected):
+    """Returns the number of failures that nobody expects."""
+    by_dtype = collections.defaultdict(collections.Counter)
     reasons = collections.defaultdict(lambda: [0, set()])
+    unexpected = 0
     for record in records.values():
-        op, dtype, _ = record["row"].split()
-        for i, what in enumerate(("cases", "passed", "fused")):
-            by_dtype[dtype][i] += record[what]
-            by_dtype["all"][i] += record[what]
+        row = Row(*record["row"].split())
+        for count in (by_dtype[row.dtype], by_dtype["all"]):
+            count.update({what: record[what] for what in ("cases", "passed", "fused")})
         for _, problem in record["problems"]:
-            reason = reasons[reason_of(problem)]
-            reason[0] += 1
-            reason[1].add(op)
-    print(f"{'dtype':<12}{'cases':>8}{'passed':>8}{'share':>9}{'no extern call':>16}")
-    for dtype, (cases, passed, fused) in by_dtype.items():
-        print(f"{dtype:<12}{cases:>8}{passed:>8}{passed / max(1, cases):>9.2%}"
-              f"{fused / max(1, cases):>16.2%}")
+            reason = expected.reason(row, problem)
+            unexpected += reason is None
+            by_dtype[row.dtype]["expected"] += reason is not None
+            by_dtype["all"]["expected"] += reason is not None
+            known = reasons["expected: " + reason if reason else reason_of(problem)]
+            known[0] += 1
+            known[1].add(row.op)
+    print(f"{'dtype':<12}{'cases':>8}{'passed':>8}{'share':>9}{'no extern call':>16}{'expected to fail':>18}")
+    for dtype, n in by_dtype.items():
+        print(f"{dtype:<12}{n['cases']:>8}{n['passed']:>8}{n['passed'] / max(1, n['cases']):>9.2%}"
+              f"{n['fused'] / max(1, n['cases']):>16.2%}{n['expected']:>18}")
     print("\nfailures  reason")
     for reason, (count, ops) in sorted(reasons.items(), key=lambda item: -item[1][0]):
         print(f"{count:>8}  {reason}  [{', '.join(sorted(ops)[:4])}{', ...' if len(ops) > 4 else ''}]")
+    return unexpected
 
 
 def main():
@@ -144,22 +156,28 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--show", type=int, default=0, help="problems a row that are shown whole")
-    parser.add_argument("--record", type=pathlib.Path, help="keeps the result of each row")
+    parser.add_argument("--record", type=pathlib.Path, help="keeps each row's result")
     options = parser.parse_args()
 
-    warnings.simplefilter("ignore")
-    import cases
-    import worker  # noqa: F401  before the forks
     dtypes = options.dtypes.split(",") if options.dtypes else None
     rows = [row for row in cases.rows(options.device)
             if re.search(options.ops, row.op) and (dtypes is None or row.dtype in dtypes)]
-    records = run(rows, options.every, options.jobs)
-    for record in records.values():
-        for index, problem in record["problems"][:options.show]:
-            print(f"{record['row']}  case {index}: {problem}")
-    if options.record:
-        options.record.write_text("".join(json.dumps(r) + "\n" for r in records.values()))
-    print_summary(records)
+    expected = Expected.read()
+    record = Record(options.record)
+    rest = [row for row in rows if not record.holds(row)]
+    run(rest, options.every, expected.examples(), options.jobs, record)
+    records = {str(row): record.rows[str(row)] for row in rows}
+    for result in records.values():
+        for index, problem in result["problems"][:options.show]:
+            print(f"{result['row']}  case {index}: {problem}")
+    unexpected = print_summary(records, expected)
+    by_row = {" ".join(r["row"].split()[:2]): r for r in records.values()}
+    passing = list(expected.passing(by_row))
+    for expectation in passing:
+        print(f"expected to fail, but does not: {expectation.example}: {expectation.reason}")
+    print(f"{sum(r['passed'] for r in records.values())} passed, {unexpected} failed unexpectedly, "
+          f"{len(passing)} expected failures passed")
+    sys.exit(unexpected > 0 or len(passing) > 0)
 
 
 if __name__ == "__main__":

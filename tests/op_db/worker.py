@@ -1,8 +1,9 @@
 """Runs rows of the database: a JSON object a row into a file.
 
-    run_rows(rows, 20, open("out.jsonl", "w"))
+    run_rows(rows, 20, set(), open("out.jsonl", "w"))
 """
 import json
+import re
 import zlib
 
 import torch
@@ -20,19 +21,30 @@ def chosen(case, every):
     return case.index == 0 or zlib.crc32(key) % every == 0
 
 
+def operators_in(text):
+    return set(re.findall(r"aten::\w+(?:\.\w+)?", text))
+
+
+def operators_of(call):
+    """Those of its graphs, and those that a kernel's origins name: decompositions."""
+    return operators_in(json.dumps(call.graphs))
+
+
 def check(cases):
-    """[(case, problem, fused)] of a batch. fused: no extern call."""
+    """[(case, problem, fused, operators)] of a batch. fused: no extern call."""
     compiled = torchdyn.compile_calls([(c.function, c.args) for c in cases])
     for case, call in zip(cases, compiled):
         if call.eager_reason and not case.raises:
-            yield case, "eager: " + call.eager_reason, False
+            yield case, "eager: " + call.eager_reason, False, operators_in(call.eager_reason)
             continue
         externs = [name for graph in call.graphs for name in graph["extern_calls"]]
-        yield case, difference(case, call), not externs
+        yield case, difference(case, call), not externs, operators_of(call)
 
 
-def run_rows(rows, every, out):
-    """Writes {"started": row} before a row is touched, and its record when its batch is done."""
+def run_rows(rows, every, always, out):
+    """The chosen share of each row's cases and those of `always`, (row, index) each.
+
+    Writes {"started": row} before a row is touched, and its record when its batch is done."""
     torch.set_num_threads(1)
     pending, records = [], {}
 
@@ -40,10 +52,11 @@ def run_rows(rows, every, out):
         print(json.dumps(message), file=out, flush=True)
 
     def flush():
-        for case, problem, fused in check(pending):
+        for case, problem, fused, operators in check(pending):
             record = records[case.row]
             record["cases"] += 1
             record["passed"] += not problem
+            record["operators"] = sorted(operators | set(record["operators"]))
             record["fused"] += fused and not problem and not case.raises
             if problem:
                 record["problems"].append([case.index, problem])
@@ -54,8 +67,10 @@ def run_rows(rows, every, out):
 
     for row in rows:
         write({"started": str(row)})
-        records[row] = {"row": str(row), "cases": 0, "passed": 0, "fused": 0, "problems": []}
-        pending += [case for case in cases_of(row) if chosen(case, every)]
+        records[row] = {"row": str(row), "cases": 0, "passed": 0, "fused": 0, "problems": [],
+                        "operators": []}
+        pending += [case for case in cases_of(row)
+                    if chosen(case, every) or (f"{row.op} {row.dtype}", case.index) in always]
         if len(pending) >= BATCH:
             flush()
     flush()

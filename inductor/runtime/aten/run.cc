@@ -8,6 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "inductor/runtime/aten/linked_plan.h"
 #include "inductor/runtime/core/run_steps.h"
@@ -160,9 +161,10 @@ class Execution final : public TensorMemory {
     if (!step.outputs[output]) return;
     const int buffer = *step.outputs[output];
     const Layout& layout = plan_.buffers[buffer];
-    TD_CHECK(tensor.defined() && tensor.dtype() == layout.dtype &&
-                 tensor.sizes() == c10::IntArrayRef(layout.sizes),
-             step.op, " returned another type than planned");
+    TD_CHECK(tensor.defined() && tensor.dtype() == layout.dtype, step.op,
+             " returned another type than planned");
+    if (tensor.sizes() != c10::IntArrayRef(layout.sizes))
+      throw aten_bridge::AssumptionFailed(step.op + " returned other sizes than at capture");
     const bool in_arena = arena_ && tensor.storage().is_alias_of(arena_);
     const bool lazy = tensor.is_conj() || tensor.is_neg();  // memory has no such bits
     if (in_arena || lazy || !has_layout(tensor, layout)) {

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 
 namespace inductor {
@@ -168,9 +169,20 @@ TEST(Run, AResultThatAliasesTheArenaIsCopiedOutOfIt) {
 TEST(Run, RefusesAResultOfAnotherTypeThanPlanned) {
   const CompiledGraph graph = compiled(
       "plan 1 f(arg0) -> buf0 {\n"
-      "  arg0: f32[4] input\n  buf0: f32[5] extern\n  arena 0\n  call buf0 = "
+      "  arg0: f32[4] input\n  buf0: f64[4] extern\n  arena 0\n  call buf0 = "
       "aten::neg(self=arg0)\n}\n");
   EXPECT_THROW(run(graph, {at::randn({4})}), aten_bridge::InternalError);
+}
+
+TEST(Run, SaysThatASizeIsAnotherOneThisTime) {
+  const CompiledGraph graph = compiled(
+      "plan 1 f(arg0) -> buf0 {\n"
+      "  arg0: f32[4] input\n  buf0: i64[3, 1] extern\n  arena 0\n  call buf0 = "
+      "aten::nonzero(self=arg0)\n}\n");
+  const at::Tensor x = at::ones({4});
+  EXPECT_THROW(run(graph, {x}), aten_bridge::AssumptionFailed);
+  x[0].zero_();
+  EXPECT_TRUE(run(graph, {x})[0].equal(x.nonzero()));
 }
 
 TEST(Run, ReturnsAnInputAsATensorOfItsOwnOverTheSameStorage) {

@@ -1,0 +1,14 @@
+// Thrown by a run of a compiled graph when a value that capture read (a number, a size that depends
+// on data) is another one this time. Nothing of the run may be used.
+#pragma once
+
+#include <stdexcept>
+
+namespace aten_bridge {
+
+class AssumptionFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace aten_bridge

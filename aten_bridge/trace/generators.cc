@@ -1,0 +1,42 @@
+#include "aten_bridge/trace/generators.h"
+
+#include <mutex>
+
+#include <ATen/Context.h>
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+namespace aten_bridge {
+namespace {
+
+std::vector<at::Generator> default_generators() {
+  at::Context& context = at::globalContext();
+  std::vector<at::Generator> generators{context.defaultGenerator(c10::kCPU)};
+  if (!at::hasCUDA()) return generators;
+  const auto& cuda = at::detail::getCUDAHooks();
+  for (int device = 0; device < cuda.getNumGPUs(); ++device)
+    if (cuda.hasPrimaryContext(static_cast<c10::DeviceIndex>(device)))
+      generators.push_back(context.defaultGenerator(c10::Device(c10::kCUDA, device)));
+  return generators;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> GeneratorStates::get() {
+  std::vector<at::Tensor> states;
+  for (at::Generator& generator : default_generators()) {
+    const std::scoped_lock lock(generator.mutex());
+    states.push_back(generator.get_state());
+  }
+  return states;
+}
+
+void GeneratorStates::set(const std::vector<at::Tensor>& states) {
+  auto generators = default_generators();
+  for (size_t i = 0; i < states.size(); ++i) {
+    const std::scoped_lock lock(generators[i].mutex());
+    generators[i].set_state(states[i]);
+  }
+}
+
+}  // namespace aten_bridge

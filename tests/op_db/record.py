@@ -1,0 +1,58 @@
+"""The result of a run, a JSON object a row, kept so that a long run can go on where it was.
+
+    record = Record(path)
+    rest = [row for row in rows if not record.holds(row)]
+    record.add(results)        # written at once
+
+A row is held while the files are the same that mention, in the tables of capture and lowering, the
+operators that its graphs were made of. It names the commit it was made at.
+"""
+import functools
+import hashlib
+import json
+import pathlib
+import subprocess
+
+TREE = pathlib.Path(__file__).resolve().parent.parent.parent
+TABLES = ("aten_bridge/decompose", "aten_bridge/fake", "aten_bridge/trace", "inductor/lowering")
+
+
+@functools.cache
+def _sources():
+    return [path.read_text() for folder in TABLES for path in sorted((TREE / folder).glob("*.cc"))]
+
+
+@functools.cache
+def _digest_of_operator(op):
+    found = [text for text in _sources() if f'"{op}"' in text]
+    return hashlib.sha256("".join(found).encode()).hexdigest()
+
+
+def digest(operators):
+    parts = "".join(_digest_of_operator(op) for op in sorted(operators))
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+class Record:
+    def __init__(self, path):
+        self.path, self.rows = path, {}
+        if path is not None and path.exists():
+            for line in path.read_text().splitlines():
+                row = json.loads(line)
+                self.rows[row["row"]] = row
+        commit = subprocess.run(["git", "-C", str(TREE), "describe", "--always", "--dirty"],
+                                capture_output=True, text=True, check=False)
+        self.commit = commit.stdout.strip()
+
+    def holds(self, row):
+        known = self.rows.get(str(row))
+        return known is not None and known["tables"] == digest(known["operators"])
+
+    def add(self, results):
+        for key, result in results.items():
+            self.rows[key] = {**result, "commit": self.commit, "tables": digest(result["operators"])}
+        if self.path is None:
+            return
+        staged = self.path.with_suffix(".new")
+        staged.write_text("".join(json.dumps(r) + "\n" for r in self.rows.values()))
+        staged.replace(self.path)
