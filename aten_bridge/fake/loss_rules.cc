@@ -53,6 +53,7 @@ constexpr ShapeRule kRules[] = {
     {"aten::multilabel_margin_loss_forward", multilabel_margin_loss},
     {"aten::multilabel_margin_loss_backward", gradient},
     {"aten::_ctc_loss_backward", gradient},
+    {"aten::_ctc_loss_backward.Tensor", gradient},
 };
 
 }  // namespace

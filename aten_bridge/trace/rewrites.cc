@@ -146,6 +146,9 @@ bool fused_step(const c10::OperatorHandle& op, Stack& stack) {
     if (arguments[i].name() == "grads" && !scaled) continue;
     for (size_t k = 0; k < now.size(); ++k) old[k].copy_(now[k]);
   }
+  return true;
+}
+
 // Questions that end on the host, as a number that is read. (self, other)
 bool equal(const c10::OperatorHandle&, Stack& stack) {
   const at::Tensor other = torch::jit::pop(stack).toTensor();
@@ -173,9 +176,9 @@ constexpr Rewrite kRewrites[] = {
     {"aten::_fused_adamw_.tensor_lr", fused_step},
     {"aten::_fused_sgd_", fused_step},
     {"aten::_fused_sgd_.tensor_lr", fused_step},
-    {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
     {"aten::allclose", allclose},
     {"aten::equal", equal},
+    {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
     {"aten::bernoulli_.float", bernoulli_},
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::cudnn_batch_norm", cudnn_batch_norm},

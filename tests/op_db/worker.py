@@ -10,7 +10,7 @@ import torch
 
 import torchdyn
 from cases import cases_of
-from compare import difference
+from compare import difference, eager_raises
 
 BATCH = 200  # cases whose kernels are built together
 
@@ -34,8 +34,10 @@ def check(cases):
     """[(case, problem, fused, operators)] of a batch. fused: no extern call."""
     compiled = torchdyn.compile_calls([(c.function, c.args) for c in cases])
     for case, call in zip(cases, compiled):
-        if call.eager_reason and not case.raises:
-            yield case, "eager: " + call.eager_reason, False, operators_in(call.eager_reason)
+        if call.eager_reason:
+            # Right where eager itself raises: the call raises the same.
+            problem = "" if eager_raises(case) else "eager: " + call.eager_reason
+            yield case, problem, False, operators_in(call.eager_reason)
             continue
         externs = [name for graph in call.graphs for name in graph["extern_calls"]]
         yield case, difference(case, call), not externs, operators_of(call)
