@@ -1,7 +1,5 @@
 #include "torchdyn/variant.h"
 
-#include <cmath>
-#include <sstream>
 #include <unordered_map>
 
 #include <ATen/core/grad_mode.h>
@@ -37,21 +35,6 @@ at::Tensor result_from(const ResultSource& r, std::span<const at::Tensor> inputs
       return view_of(graph_results[r.index], r);
   }
   TD_CHECK(false, "a result of unknown kind");
-}
-
-bool same_number(const at::Scalar& a, const at::Scalar& b) {
-  if (a.isFloatingPoint() && b.isFloatingPoint() && std::isnan(a.toDouble()))
-    return std::isnan(b.toDouble());
-  if (a.type() != b.type()) return false;
-  if (a.isComplex()) return a.toComplexDouble() == b.toComplexDouble();
-  if (a.isFloatingPoint()) return a.toDouble() == b.toDouble();
-  return a.toLong() == b.toLong();
-}
-
-std::string text_of(const at::Scalar& number) {
-  std::ostringstream text;
-  text << number;
-  return text.str();
 }
 
 }  // namespace
@@ -154,11 +137,14 @@ std::vector<at::Tensor> Variant::run_checked(std::vector<at::Tensor> primals) co
   std::optional<aten_bridge::GeneratorStates> before;
   if (draws) before.emplace();
   std::vector<at::Tensor> graph_results = aten_bridge::run(function, std::move(primals));
-  for (const aten_bridge::Assumption& a : assumptions)
-    if (a.number && !same_number(graph_results[a.result].item(), *a.number))
+  for (const aten_bridge::Assumption& a : assumptions) {
+    if (!a.number) continue;
+    const aten_bridge::HostNumber now = aten_bridge::read_number(graph_results[a.result]);
+    if (!aten_bridge::is_same(now, *a.number))
       throw aten_bridge::AssumptionFailed("a number that is read on the host is " +
-                                          text_of(graph_results[a.result].item()) + ", was " +
-                                          text_of(*a.number));
+                                          aten_bridge::to_string(now) + ", was " +
+                                          aten_bridge::to_string(*a.number));
+  }
   if (before) before->keep();
   return graph_results;
 }

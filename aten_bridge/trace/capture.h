@@ -17,10 +17,9 @@
 #include <string>
 #include <vector>
 
-#include <c10/core/Scalar.h>
-
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
+#include "aten_bridge/trace/value_reads.h"
 
 namespace at {
 class Tensor;
@@ -68,7 +67,7 @@ struct Mutation {
 // or graph result number `result` was this number.
 struct Assumption {
   int result = -1;
-  std::optional<c10::Scalar> number;
+  std::optional<HostNumber> number;
 };
 
 struct Captured {

@@ -141,8 +141,8 @@ void Recorder::read_number(Stack& stack) {
   const at::Tensor fake = torch::jit::pop(stack).toTensor();
   const at::Tensor real = evaluator_.value(value_of(fake));
   const c10::impl::ExcludeDispatchKeyGuard to_kernel(keys_down_to_fake());
-  reads_.push_back({fake, real.item()});
-  stack.emplace_back(*reads_.back().number);
+  reads_.push_back({fake, aten_bridge::read_number(real)});
+  stack.emplace_back(real.item());
 }
 
 // The results' types are those of the results on the real tensors.

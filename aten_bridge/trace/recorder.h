@@ -16,8 +16,6 @@
 #include <string>
 #include <vector>
 
-#include <c10/core/Scalar.h>
-
 #include "absl/functional/function_ref.h"
 
 #include "aten_bridge/decompose/decompose.h"
@@ -52,7 +50,7 @@ class Recorder {
   // What was read from values so far, and the value that it was read from.
   struct Read {
     at::Tensor fake;
-    std::optional<c10::Scalar> number;
+    std::optional<HostNumber> number;
   };
   const std::vector<Read>& reads() const { return reads_; }
   bool draws() const { return draws_; }

@@ -1,5 +1,11 @@
 #include "aten_bridge/trace/value_reads.h"
 
+#include <cmath>
+#include <sstream>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+
 namespace aten_bridge {
 namespace {
 
@@ -28,6 +34,28 @@ ReadsValues reads_values(std::string_view op) {
   for (const Row& row : kRows)
     if (row.op == op) return row.reads;
   return ReadsValues::kNo;
+}
+
+HostNumber read_number(const at::Tensor& tensor) {
+  const at::Scalar number = tensor.item();
+  if (number.isBoolean()) return number.toBool();
+  if (number.isComplex()) return std::complex<double>(number.toComplexDouble());
+  if (number.isFloatingPoint()) return number.toDouble();
+  return number.toLong();
+}
+
+bool is_same(const HostNumber& a, const HostNumber& b) {
+  const auto is_nan = [](const HostNumber& number) {
+    const auto* real = std::get_if<double>(&number);
+    return real != nullptr && std::isnan(*real);
+  };
+  return a == b || (is_nan(a) && is_nan(b));
+}
+
+std::string to_string(const HostNumber& number) {
+  std::ostringstream text;
+  std::visit([&](const auto& n) { text << std::boolalpha << n; }, number);
+  return text.str();
 }
 
 }  // namespace aten_bridge

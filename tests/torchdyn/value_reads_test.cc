@@ -1,7 +1,6 @@
 // Values that the function reads on the host, and sizes that depend on values.
+#include <gtest/gtest.h>
 #include <torch/torch.h>
-
-#include "gtest/gtest.h"
 
 #include "torchdyn/compile.h"
 
