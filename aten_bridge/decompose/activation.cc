@@ -61,6 +61,8 @@ Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& bou
 }
 
 Tensor softshrink(const Tensor& self, const Scalar& bound) {
+  TORCH_CHECK(bound.toDouble() >= 0, "softshrink: lambda is ", bound.toDouble(),
+              ", must not be negative");
   return unary(self, [&](const Tensor& x) {
     return select(x.gt(bound), x.sub(bound), select(x.lt(-bound), x.add(bound), x.mul(0)));
   });

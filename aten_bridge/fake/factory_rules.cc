@@ -57,6 +57,9 @@ Types eye_of_sizes(Arguments a) {
 // (start, end, steps, dtype?, layout?, device?, ...), (start, end, steps, base, dtype?, ...): some
 // of the numbers are tensors, which do not tell the device
 TensorType spaced(Arguments a, size_t options) {
+  for (size_t end : {0, 1})
+    TORCH_CHECK(!a[end].isTensor() || a[end].toTensor().dim() == 0,
+                "an end of a space must be a 0-dimensional tensor");
   const auto is_complex = [](const c10::IValue& v) {
     return v.isTensor() ? v.toTensor().is_complex() : v.isScalar() && v.toScalar().isComplex();
   };

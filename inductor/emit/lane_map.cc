@@ -72,8 +72,8 @@ LaneMaps lane_maps(const LoopProgram& program, const Kernel& kernel) {
     const auto n = extent.constant();
     if (!n) continue;
     const int64_t step = int64_t{map.width} * kernel.lanes;
-    map.chunks = (*n + step - 1) / step;
-    map.is_exact = *n % step == 0;
+    map.chunks = std::max<int64_t>(1, (*n + step - 1) / step);
+    map.is_exact = *n == *map.chunks * step;
   }
   return maps;
 }

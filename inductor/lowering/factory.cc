@@ -57,7 +57,11 @@ Verdict arange(Builder& b, const Node& node) {
 // Numbers at equal distances, counted from the nearer end.
 Term line(Builder& b, const Node& node, const Nest& nest, Elementwise& e) {
   const DType dtype = is_floating(e.common()) ? compute_dtype(e.common()) : DType::kFloat64;
-  const Term start = cast(dtype, e["start"]), end = cast(dtype, e["end"]);
+  // A tensor's value is read as it is: only integers are converted to the result's dtype first.
+  const auto bound = [&](std::string_view name) {
+    return cast(dtype, is_floating(e.common()) ? e.raw(name) : e[name]);
+  };
+  const Term start = bound("start"), end = bound("end");
   const SymExpr& steps = node.outputs[0]->sizes[0];
   if (steps == SymExpr(1)) return start;
   const auto whole = [&](const SymExpr& value) { return cast(dtype, index_term(b, value)); };
