@@ -76,6 +76,7 @@ Term heaviside(Elementwise& e) {
 Term degrees(Elementwise& e) { return e["self"] * (180 / M_PI); }
 Term radians(Elementwise& e) { return e["self"] * (M_PI / 180); }
 Term angle(Elementwise& e) {
+  if (e.on_cuda() && compute_dtype(e.common()) != e.common()) return e.refuse();  // ATen raises
   const Term x = e["self"];
   return select(x != x, x, select(x < 0.0, number(x, M_PI), number(x, 0)));
 }

@@ -114,14 +114,21 @@ TEST(Conformance, EveryLoweringRowComputesWhatItsDevicesKernelDoes) {
   for (size_t i = 0; i < graphs.size(); ++i) {
     SCOPED_TRACE(cases[i]);
     const std::string& op = graphs[i].nodes().front()->op;
+    std::vector<at::Tensor> inputs;
+    for (const auto& input : graphs[i].inputs()) inputs.push_back(random_input(input));
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> want;
+    try {
+      want = aten_bridge::interpret(graphs[i], inputs);
+    } catch (const c10::Error&) {  // this device has no kernel for it
+      EXPECT_ANY_THROW(run(*(*compiled)[i], inputs));
+      continue;
+    }
     const bool is_left = is_left_to_aten(op);
     left_to_aten[op] += is_left;
     EXPECT_THAT((*compiled)[i]->report.extern_calls,
                 ElementsAreArray(std::vector<std::string>(is_left, op)));
-    std::vector<at::Tensor> inputs;
-    for (const auto& input : graphs[i].inputs()) inputs.push_back(random_input(input));
-    const at::NoGradGuard no_grad;
-    expect_same(run(*(*compiled)[i], inputs), aten_bridge::interpret(graphs[i], inputs), graphs[i]);
+    expect_same(run(*(*compiled)[i], inputs), want, graphs[i]);
   }
   for (const auto& [op, count] : left_to_aten)
     if (count)
