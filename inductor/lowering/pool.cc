@@ -192,6 +192,8 @@ Verdict maximum_and_index(Builder& b, const Node& node, size_t rank) {
   Pooling p;
   if (Verdict v = read_pooling(node, self.sizes, type.sizes, rank, &p); !v) return v;
   if (type.dtype == DType::kBool) return Verdict::no("maxima of bools");
+  if (type.device.kind == Device::Kind::kCuda && !is_floating(type.dtype))
+    return Verdict::no("maxima of integers, for which ATen raises on a GPU");
   const auto element = [&](const Walk& w) {
     return cast(compute_dtype(type.dtype), load(b, self, w.place));
   };
