@@ -145,9 +145,19 @@ def _wider(leaf):
 
 def _compare(eager, compiled, values, exact):
     if eager is None or compiled is None:
-        return "" if eager is compiled else f"is {_geometry(compiled)}, eager {_geometry(eager)}"
-    if _geometry(eager) != _geometry(compiled):
-        return f"is {_geometry(compiled)}, eager {_geometry(eager)}"
+        return "" if eager is compiled else f"is {_type(compiled)}, eager {_type(eager)}"
+    if _type(eager) != _type(compiled):
+        return f"is {_type(compiled)}, eager {_type(eager)}"
+    # Values first: other strides must not hide a wrong one.
+    return _compare_values(eager, compiled, values, exact) or _compare_strides(eager, compiled)
+
+
+def _compare_strides(eager, compiled):
+    ours, theirs = _strides(compiled), _strides(eager)
+    return "" if ours == theirs else f"strides {ours}, eager {theirs}"
+
+
+def _compare_values(eager, compiled, values, exact):
     if eager.layout != torch.strided or not values:
         return ""
     eager, compiled = eager.detach(), compiled.detach()
@@ -184,14 +194,17 @@ def _worse_than_eager(eager, compiled, exact):
     return "" if mine <= allowed else f"{mine:.2g} from float64, eager {allowed / 2:.2g}"
 
 
-def _geometry(tensor):
+def _type(tensor):
     if tensor is None:
         return None
-    strides = tuple(tensor.stride()) if tensor.layout == torch.strided else tensor.layout
-    # Strides of dimensions that hold one element, or of nothing, mean nothing.
-    if tensor.layout == torch.strided:
-        strides = tuple(s for s, n in zip(strides, tensor.shape) if n > 1 and tensor.numel() > 0)
-    return (tuple(tensor.shape), strides, str(tensor.dtype)[6:], tensor.requires_grad)
+    return tuple(tensor.shape), str(tensor.dtype)[6:], tensor.layout, tensor.requires_grad
+
+
+def _strides(tensor):
+    """Those that mean something: not of dimensions that hold one element, or of nothing."""
+    if tensor.layout != torch.strided or tensor.numel() == 0:
+        return ()
+    return tuple(s for s, n in zip(tensor.stride(), tensor.shape) if n > 1)
 
 
 def _bits(tensor):
