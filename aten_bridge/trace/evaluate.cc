@@ -1,6 +1,8 @@
 #include "aten_bridge/trace/evaluate.h"
 
-#include <ATen/Context.h>
+#include <algorithm>
+#include <optional>
+
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -8,7 +10,6 @@
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
-#include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/generators.h"
 #include "aten_bridge/trace/interpret.h"
 
@@ -39,11 +40,16 @@ at::Tensor Evaluator::value(Value value) {
   }
 
   const c10::impl::ExcludeDispatchKeyGuard to_kernels(keys_down_to_fake());
-  const GeneratorStates before;
-  if (!drawn_.empty()) GeneratorStates::set(drawn_);
+  // Other threads may draw meanwhile: nothing is put back where nothing was drawn.
+  std::optional<GeneratorStates> before;
+  const bool draws = std::any_of(needed.begin(), needed.end(), [](const Node* node) {
+    return draws_random_numbers(find_operator(node->op));
+  });
+  if (draws) before.emplace();
+  if (draws && !drawn_.empty()) GeneratorStates::set(drawn_);
   for (const auto& node : graph_.nodes())
     if (needed.contains(node.get())) run(*node);
-  drawn_ = GeneratorStates::get();
+  if (draws) drawn_ = GeneratorStates::get();
   return known_.at(value);
 }
 
