@@ -1,9 +1,12 @@
 #include "torchdyn/operators.h"
 
 #include <algorithm>
+#include <map>
+#include <regex>
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/operator_info.h"
 #include "inductor/lowering/lowering.h"
@@ -12,6 +15,7 @@ namespace torchdyn {
 namespace {
 
 using aten_bridge::OperatorInfo;
+using aten_bridge::str_cat;
 using inductor::OpKind;
 
 std::string_view name_of(OpKind kind) {
@@ -48,17 +52,35 @@ OperatorRow row_of(const OperatorInfo& info) {
 
 }  // namespace
 
-std::vector<OperatorRow> operator_table() {
+std::vector<OperatorRow> operator_table(const std::string& pattern) {
+  const std::regex wanted(pattern);
   aten_bridge::OperatorTable table;
   std::vector<OperatorRow> rows;
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
     if (name.getNamespace() != "aten") continue;
-    if (const auto op = c10::Dispatcher::singleton().findSchema(name))
-      rows.push_back(row_of(table.of(*op)));
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (!op) continue;
+    const OperatorInfo& info = table.of(*op);
+    if (std::regex_search(info.name, wanted)) rows.push_back(row_of(info));
   }
   std::sort(rows.begin(), rows.end(),
             [](const OperatorRow& a, const OperatorRow& b) { return a.op < b.op; });
   return rows;
+}
+
+std::string print(std::span<const OperatorRow> rows) {
+  std::string text;
+  for (const OperatorRow& row : rows)
+    text += str_cat(row.how, " ", row.op, row.detail.empty() ? "" : " ", row.detail, "\n");
+  return text;
+}
+
+std::string summary(std::span<const OperatorRow> rows) {
+  std::map<std::string_view, int> counts;
+  for (const OperatorRow& row : rows) ++counts[row.how];
+  std::string text;
+  for (const auto& [how, count] : counts) text += str_cat(how, ": ", count, "\n");
+  return text;
 }
 
 }  // namespace torchdyn

@@ -1,7 +1,10 @@
 // What becomes of each ATen operator, derived from the tables of capture and lowering.
-//   for (const OperatorRow& row : operator_table()) std::cout << row.op << " " << row.how << "\n";
+//   const auto rows = operator_table("^aten::add");
+//   std::cout << print(rows) << summary(rows);
+// From a shell: python -m torchdyn.operators '^aten::add', or bench_operators '^aten::add'.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +17,8 @@ struct OperatorRow {
   std::string detail;    // lowered: "pointwise", "reduction", ...; refused: the reason
 };
 
-// Ordered by name. `how` is the first of these that holds:
+// Those whose names a regular expression finds, ordered by name. `how` is the first of these that
+// holds:
 //   refused     a call that contains it runs in eager, with the reason
 //   rewritten   replaced above autograd
 //   decomposed  recorded as simpler operators by a row of ours
@@ -23,6 +27,11 @@ struct OperatorRow {
 //   functional  changes an argument; functionalization replaces it by an operator that does not
 //   composite   recorded as the operators that LibTorch itself expresses it by
 //   eager       its shape is not known: a call that contains it runs in eager
-std::vector<OperatorRow> operator_table();
+std::vector<OperatorRow> operator_table(const std::string& pattern = "");
+
+// A line an operator: "lowered aten::add.Tensor pointwise".
+std::string print(std::span<const OperatorRow> rows);
+// A line for each `how` that occurs: how many there are.
+std::string summary(std::span<const OperatorRow> rows);
 
 }  // namespace torchdyn

@@ -144,11 +144,9 @@ py::list graphs_of(const CompiledCall& call) {
   return graphs;
 }
 
-py::list operator_tuples() {
-  py::list rows;
-  for (const OperatorRow& row : operator_table())
-    rows.append(py::make_tuple(row.op, row.how, row.detail));
-  return rows;
+std::string operators_text(const std::string& pattern) {
+  const std::vector<OperatorRow> rows = operator_table(pattern);
+  return print(rows) + "\n" + summary(rows);
 }
 
 }  // namespace
@@ -172,8 +170,9 @@ PYBIND11_MODULE(_C, module) {
   module.def("compile_calls", &compile_calls, py::arg("calls"),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "
              "and compiles all of them together.");
-  module.def("operator_table", &operator_tuples,
-             "One (operator, how, detail) for each operator of ATen, ordered by name.");
+  module.def("operators_text", &operators_text, py::arg("pattern") = "",
+             "What becomes of the operators of ATen whose names a regular expression finds, a "
+             "line each, and how many there are of each kind.");
 }
 
 }  // namespace torchdyn
