@@ -73,13 +73,14 @@ absl::Status check_device(const LoopProgram& program, const Kernel& kernel,
   return absl::OkStatus();
 }
 
-void report_kernel(const Kernel& kernel, const EmittedKernel& emitted, Report& report) {
+void report_kernel(const LoopProgram& program, const Kernel& kernel, const EmittedKernel& emitted,
+                   Report& report) {
   for (KernelReport& known : report.kernels) {
     if (known.name != emitted.name) continue;
     ++known.launches;
     return;
   }
-  report.kernels.push_back({emitted.name, kernel.origins, 1});
+  report.kernels.push_back({emitted.name, kernel.origins, 1, traffic(program, kernel)});
 }
 
 absl::Status emit(const LoopProgram& program, Planned& planned) {
@@ -90,7 +91,7 @@ absl::Status emit(const LoopProgram& program, Planned& planned) {
       const EmittedKernel& emitted = planned.kernels.back();
       const absl::Status same = check_device(program, *kernel, emitted, planned.device);
       if (!same.ok()) return same;
-      report_kernel(*kernel, emitted, planned.report);
+      report_kernel(program, *kernel, emitted, planned.report);
       dump(DumpStage::kKernel, str_cat(emitted.name, planned.backend->source_suffix()),
            [&] { return emitted.text; });
     } else if (auto* call = std::get_if<ExternCall>(&stmt)) {

@@ -69,6 +69,7 @@ struct Explanation {
     std::string name;
     std::vector<std::string> origins;  // operators fused into it, as the program called them
     int launches = 0;                  // a call
+    int64_t bytes = 0;                 // read and written by a launch, estimated
   };
   struct Graph {
     std::string name;  // "forward", "backward"

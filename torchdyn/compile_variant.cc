@@ -60,7 +60,7 @@ Explanation::Graph explain_graph(const Graph& graph, const CompiledGraph& compil
   out.name = graph.name;
   out.text = print(graph);
   for (const auto& k : compiled.report.kernels)
-    out.kernels.push_back({k.name, k.origins, k.launches});
+    out.kernels.push_back({k.name, k.origins, k.launches, k.traffic.read + k.traffic.written});
   out.extern_calls = compiled.report.extern_calls;
   for (const auto& n : compiled.report.not_fused)
     out.not_fused.push_back(n.first + " and " + n.second + ": " + n.reason);

@@ -19,7 +19,7 @@ void print_graph(std::ostream& out, const Explanation::Graph& graph) {
   out << "  graph " << graph.name << ": " << launches << " kernel launches, "
       << graph.extern_calls.size() << " extern calls\n";
   for (const auto& k : graph.kernels) {
-    out << "    kernel " << k.name << " x" << k.launches << " fuses";
+    out << "    kernel " << k.name << " x" << k.launches << ", " << k.bytes << " bytes, fuses";
     for (const auto& origin : k.origins) out << " " << origin;
     out << "\n";
   }

@@ -136,7 +136,8 @@ py::list graphs_of(const CompiledCall& call) {
     py::list kernels;
     for (const auto& kernel : graph.kernels)
       kernels.append(py::dict(py::arg("name") = kernel.name, py::arg("origins") = kernel.origins,
-                              py::arg("launches") = kernel.launches));
+                              py::arg("launches") = kernel.launches,
+                              py::arg("bytes") = kernel.bytes));
     graphs.append(py::dict(
         py::arg("name") = graph.name, py::arg("text") = graph.text, py::arg("kernels") = kernels,
         py::arg("extern_calls") = graph.extern_calls, py::arg("not_fused") = graph.not_fused));

@@ -10,6 +10,7 @@
 #include "inductor/runtime/core/kernel_plan.h"
 #include "inductor/runtime/core/launcher.h"
 #include "inductor/schedule/schedule.h"
+#include "inductor/schedule/traffic.h"
 
 namespace inductor {
 
@@ -17,6 +18,7 @@ struct KernelReport {
   std::string name;
   std::vector<std::string> origins;  // operators fused into it
   int launches = 0;                  // how often a call launches it
+  Traffic traffic;                   // of one launch
 };
 
 struct Report {  // for explain()
