@@ -3,20 +3,18 @@
 #include <iostream>
 #include <iterator>
 #include <map>
-#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "aten_bridge/base/check.h"
-#include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/interpret.h"
 #include "inductor/compile.h"
 #include "inductor/runtime/aten/run.h"
 #include "tests/e2e/test_device.h"
 #include "tests/inductor/lowering/aten/cases.h"
+#include "tests/support/on_device.h"
 
 namespace inductor {
 namespace {
@@ -28,16 +26,9 @@ using ::testing::ElementsAreArray;
 // A case is for the CPU, whose name the text of types leaves out.
 Graph on_test_device(const std::string& one_case) {
   Graph graph = testing::graph_of(one_case);
-  if (test_device().is_cpu()) return graph;
-  static const std::regex kType(
-      R"((\b(?:u|i|f|bf|c|bool)[0-9]*\[[^\]]*\](?:\{[^}]*\})?)(?=[,\s)]))");
-  static const std::regex kArgument("@cpu");
-  const std::string name = "@" + test_device().str();
-  const std::string text =
-      std::regex_replace(std::regex_replace(print(graph), kArgument, name), kType, "$1" + name);
-  auto moved = aten_bridge::parse_graph(text);
-  TD_CHECK(moved.ok(), std::string(moved.status().message()), "\n", text);
-  return *std::move(moved);
+  if (!test_device().is_cpu())
+    torchdyn::testing::move_to(graph, aten_bridge::to_device(test_device()));
+  return graph;
 }
 
 std::vector<int64_t> numbers(const std::vector<SymExpr>& exprs) {
