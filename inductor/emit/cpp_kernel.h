@@ -23,6 +23,7 @@ class CppKernel : KernelText {
   struct Accumulator {
     std::string name;  // empty: in memory
     VectorShape shape;
+    DType dtype;
   };
 
   // Arguments

@@ -50,10 +50,10 @@ std::string KernelText::shape_text(const TensorType& type) const {
       "]");
 }
 
-std::string KernelText::combine(ReduceOp op, int buffer, int width, std::string a,
+std::string KernelText::combine(ReduceOp op, DType dtype, int width, std::string a,
                                 std::string b) const {
   const std::string args[] = {std::move(a), std::move(b)};
-  return dialect_.apply(scalar_op(op), dtype(buffer), width, args);
+  return dialect_.apply(scalar_op(op), dtype, width, args);
 }
 
 std::string KernelText::enter(const Loop& l) {

@@ -33,7 +33,10 @@ class KernelText {
 
   DType dtype(int buffer) const { return program_.buffers[buffer].type.dtype; }
   std::string type_of(int buffer) const { return dialect_.type(dtype(buffer), 1); }
-  std::string combine(ReduceOp op, int buffer, int width, std::string a, std::string b) const;
+  std::string combine(ReduceOp op, DType dtype, int width, std::string a, std::string b) const;
+  std::string combine(ReduceOp op, int buffer, int width, std::string a, std::string b) const {
+    return combine(op, dtype(buffer), width, std::move(a), std::move(b));
+  }
 
   // Names a loop's variable by its depth.
   std::string enter(const Loop& l);

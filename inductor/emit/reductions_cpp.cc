@@ -4,23 +4,35 @@
 namespace inductor {
 
 using aten_bridge::str_cat;
+namespace {
+
+// One float that a whole sum runs through loses more than ATen's sums, which go pairwise; vectors
+// of floats run a share of it each.
+DType running_dtype(ReduceOp op, DType dtype, int width) {
+  const bool loses = op == ReduceOp::kSum && dtype == DType::kFloat32 && width == 1;
+  return loses ? DType::kFloat64 : dtype;
+}
+
+}  // namespace
 
 void CppKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
   Accumulator& acc = accumulators_[r.reduce];
   const Loop& innermost = r.inside.empty() ? outermost : *r.inside.back();
-  const std::string start = identity(dialect_, r.reduce->op, dtype(r.reduce->buffer));
+  acc.dtype = dtype(r.reduce->buffer);
   if (!r.in_registers) {
-    fill(*r.reduce, r.inside, start);
+    fill(*r.reduce, r.inside, identity(dialect_, r.reduce->op, acc.dtype));
     return;
   }
   acc.name = str_cat("acc", names_.next_accumulator++);
   acc.shape = vector_shape(program_, innermost);
-  const std::string scalar = dialect_.type(dtype(r.reduce->buffer), 1);
+  acc.dtype = running_dtype(r.reduce->op, acc.dtype, acc.shape.width);
+  const std::string start = identity(dialect_, r.reduce->op, acc.dtype);
+  const std::string scalar = dialect_.type(acc.dtype, 1);
   if (acc.shape.width == 1) {
     writer_->line(str_cat(scalar, " ", acc.name, " = ", start, ";"));
     return;
   }
-  const std::string type = dialect_.type(dtype(r.reduce->buffer), acc.shape.width);
+  const std::string type = dialect_.type(acc.dtype, acc.shape.width);
   const std::string wide = str_cat("td_set<", type, ">(", start, ")");
   if (acc.shape.unroll == 1)
     writer_->line(str_cat(type, " ", acc.name, " = ", wide, ";"));
@@ -65,7 +77,10 @@ void CppKernel::reduce(const Reduce& r, Values& values, const Piece& piece) {
     values.store(r.buffer, r.index, {}, combine(r.op, r.buffer, piece.width, old, value));
   } else {
     const std::string name = running(it->second, piece);
-    writer_->line(str_cat(name, " = ", combine(r.op, r.buffer, piece.width, name, value), ";"));
+    const DType kept = it->second.dtype;
+    const bool widens = kept != dtype(r.buffer);
+    const std::string added = widens ? dialect_.cast(kept, piece.width, value) : value;
+    writer_->line(str_cat(name, " = ", combine(r.op, kept, piece.width, name, added), ";"));
   }
 }
 
@@ -82,7 +97,7 @@ void CppKernel::end_reduction(const Reduction& r) {
   accumulators_.erase(it);
   if (acc.name.empty()) return;
   const auto join = [&](int width, std::string a, std::string b) {
-    return combine(r.reduce->op, r.reduce->buffer, width, std::move(a), std::move(b));
+    return combine(r.reduce->op, acc.dtype, width, std::move(a), std::move(b));
   };
   std::string text = acc.name;
   if (acc.shape.unroll > 1)
@@ -90,6 +105,8 @@ void CppKernel::end_reduction(const Reduction& r) {
                 join(acc.shape.width, text + "[2]", text + "[3]"));
   if (acc.shape.width > 1) text = str_cat(across_lanes(r.reduce->op), "(", text, ")");
   if (acc.shape.has_rest) text = join(1, text, acc.name + "_rest");
+  const DType result = dtype(r.reduce->buffer);
+  if (acc.dtype != result) text = dialect_.cast(result, 1, text);
   Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
   store(r.reduce->buffer, r.reduce->index, values, text);
 }
