@@ -72,7 +72,9 @@ bool compare(const Training& training, const Options& options) {
        {std::pair(&measured.eager, &eager), std::pair(&measured.compiled, &compiled)})
     *times = {median_round_ms(trainer->steps(), kRounds),
               median_round_ms(trainer->steps(), kRounds, &Step::forward_backward_ms)};
-  measured.losses = compare_losses(eager.steps(), compiled.steps(), reference.steps(), kLossWindow);
+  measured.losses =
+      compare_losses({losses_of(eager), losses_of(compiled), losses_of(reference)}, kLossWindow,
+                     /*exact_start=*/!training.autocast);
   measured.explanation = torchdyn::explain(compiled_loss);
 
   print_step_times(std::cout, measured);

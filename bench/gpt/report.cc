@@ -15,8 +15,6 @@
 namespace gpt {
 namespace {
 
-constexpr double kFirstStepsTolerance = 1e-5;
-constexpr double kRoundingFactor = 2;
 constexpr size_t kKernelsShown = 6;
 
 const char* met(bool holds) { return holds ? "holds" : "DOES NOT HOLD"; }
@@ -57,12 +55,6 @@ int Measurements::kernels() const {
   for (const auto& variant : explanation.variants)
     for (const auto& graph : variant.graphs) count += graph.kernels.size();
   return static_cast<int>(count);
-}
-
-double Measurements::max_loss_diff() const {
-  double most = 0;
-  for (const LossWindow& window : losses) most = std::max(most, window.compiled_to_eager);
-  return most;
 }
 
 Progress::Progress(std::ostream& out) : out_(out), terminal_(isatty(STDOUT_FILENO) != 0) {}
@@ -112,32 +104,17 @@ void print_step_times(std::ostream& out, const Measurements& m) {
 }
 
 bool print_losses(std::ostream& out, const Measurements& m, const Training& training) {
+  const LossComparison& losses = m.losses;
   const std::string exact = arithmetic_of(more_exact(training));
-  // Without autocast the weights of the first steps are as good as the same.
-  const bool exact_start = !training.autocast;
-  out << "\nLoss of the same batches, and the largest distance in a step:\n"
-      << absl::StrFormat("  %-10s %10s %10s %20s %20s\n", "steps", "eager", "compiled",
-                         "compiled - eager", "eager - " + exact);
-  // Trainings that have parted differ by more on one batch and less on the next: the largest
-  // distances so far are compared.
-  double worst = 0, compiled = 0, rounding = 0;
-  for (const LossWindow& w : m.losses) {
-    out << absl::StrFormat("  %-10s %10.5f %10.5f %20.1e %20.1e\n",
-                           absl::StrCat(w.first, "-", w.last), w.eager, w.compiled,
-                           w.compiled_to_eager, w.eager_to_reference);
-    compiled = std::max(compiled, w.compiled_to_eager);
-    rounding = std::max(rounding, w.eager_to_reference);
-    if (w.first > 1 || !exact_start) worst = std::max(worst, compiled / rounding);
-  }
-  const double start = m.losses.front().compiled_to_eager;
-  if (exact_start)
-    out << absl::StrFormat("  steps 1-%d within %.0e: %s (%.1e)\n", m.losses.front().last,
-                           kFirstStepsTolerance, met(start <= kFirstStepsTolerance), start);
-  if (m.losses.size() > 1 || !exact_start)
+  out << "\nLoss of the same batches, and the largest distance in a step:\n" << losses.table(exact);
+  if (losses.exact_start)
+    out << absl::StrFormat("  steps 1-%d within %.0e: %s (%.1e)\n", losses.windows.front().last,
+                           kFirstStepsTolerance, met(losses.starts_exactly()), losses.start());
+  if (losses.windows.size() > 1 || !losses.exact_start)
     out << absl::StrFormat("  %swithin %g times the distance of eager in %s from %s: %s (%.2f)\n",
-                           exact_start ? "later " : "", kRoundingFactor, arithmetic_of(training),
-                           exact, met(worst <= kRoundingFactor), worst);
-  return (!exact_start || start <= kFirstStepsTolerance) && worst <= kRoundingFactor;
+                           losses.exact_start ? "later " : "", kRoundingFactor,
+                           arithmetic_of(training), exact, met(losses.follows()), losses.share());
+  return losses.holds();
 }
 
 void print_kernels(std::ostream& out, const Measurements& m) {
@@ -166,7 +143,7 @@ void print_result(std::ostream& out, const Measurements& m) {
       {"eager_first_s", rounded(m.eager_first.first_s)},
       {"first_s", rounded(m.cold_first.first_s)},
       {"warm_first_s", rounded(m.warm_first.first_s)},
-      {"max_loss_diff", m.max_loss_diff()},
+      {"max_loss_diff", m.losses.max_distance()},
       {"kernels", m.kernels()},
       {"peak_mb_eager", rounded(m.eager_first.peak_mb)},
       {"peak_mb_compiled", rounded(std::max(m.cold_first.peak_mb, m.warm_first.peak_mb))},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/gpt/first_steps.h"
+#include "bench/gpt/losses.h"
 #include "bench/gpt/train.h"
 #include "torchdyn/compile.h"
 
@@ -18,11 +19,10 @@ struct Measurements {
     double step_ms = 0, forward_backward_ms = 0;
   };
   Times eager, compiled;
-  std::vector<LossWindow> losses;
+  LossComparison losses;
   torchdyn::Explanation explanation;
 
-  int kernels() const;           // different ones
-  double max_loss_diff() const;  // of compiled and eager, over all steps
+  int kernels() const;  // different ones
 };
 
 // A line that is rewritten on a terminal; elsewhere one line every few steps.

@@ -79,6 +79,12 @@ Tensor Trainer::forward(const Tensor& inputs, const Tensor& targets) {
   return loss_(model_, inputs, targets);
 }
 
+std::vector<double> losses_of(const Trainer& trainer) {
+  std::vector<double> losses;
+  for (const Step& step : trainer.steps()) losses.push_back(step.loss);
+  return losses;
+}
+
 double median_round_ms(const std::vector<Step>& steps, size_t rounds, double Step::*ms) {
   std::vector<double> times;
   for (size_t round = 0; round < rounds; ++round) {
@@ -87,29 +93,6 @@ double median_round_ms(const std::vector<Step>& steps, size_t rounds, double Ste
   }
   std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
   return times[rounds / 2];
-}
-
-std::vector<LossWindow> compare_losses(const std::vector<Step>& eager,
-                                       const std::vector<Step>& compiled,
-                                       const std::vector<Step>& reference, size_t window) {
-  std::vector<LossWindow> windows;
-  for (size_t begin = 0; begin < eager.size(); begin += window) {
-    const size_t end = std::min(begin + window, eager.size());
-    LossWindow w{begin + 1,
-                 end,
-                 mean(eager, begin, end, &Step::loss),
-                 mean(compiled, begin, end, &Step::loss),
-                 0,
-                 0};
-    for (size_t i = begin; i < end; ++i) {
-      w.compiled_to_eager =
-          std::max(w.compiled_to_eager, std::abs(compiled[i].loss - eager[i].loss));
-      w.eager_to_reference =
-          std::max(w.eager_to_reference, std::abs(eager[i].loss - reference[i].loss));
-    }
-    windows.push_back(w);
-  }
-  return windows;
 }
 
 std::string sample_text(Trainer& trainer, int64_t length) {

@@ -58,20 +58,12 @@ class Trainer {
   std::vector<Step> steps_;
 };
 
+// Each step's loss.
+std::vector<double> losses_of(const Trainer& trainer);
+
 // The middle round's milliseconds a step, when the steps are cut into rounds of equal length. The
 // first step of all is left out: it may have compiled.
 double median_round_ms(const std::vector<Step>& steps, size_t rounds, double Step::*ms = &Step::ms);
-
-// How far two trainings and their more exact twin are apart in some consecutive steps.
-struct LossWindow {
-  size_t first, last;         // steps, counted from 1
-  double eager, compiled;     // mean loss
-  double compiled_to_eager;   // largest distance in a step
-  double eager_to_reference;  // the same: what rounding does to this training
-};
-std::vector<LossWindow> compare_losses(const std::vector<Step>& eager,
-                                       const std::vector<Step>& compiled,
-                                       const std::vector<Step>& reference, size_t window);
 
 // Continues a piece of the text by tokens that the model thinks likely.
 std::string sample_text(Trainer& trainer, int64_t length);

@@ -1,13 +1,13 @@
 // A GPT that trains compiled follows the one that trains in eager.
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/gpt/losses.h"
 #include "bench/gpt/memory_meter.h"
 #include "bench/gpt/train.h"
+#include "tests/e2e/compiled_once.h"
 #include "tests/e2e/test_device.h"
 #include "torchdyn/compile.h"
 
@@ -40,15 +40,6 @@ void train(Trainer& trainer, int steps) {
   for (int i = 0; i < steps; ++i) trainer.step();
 }
 
-template <class Compiled>
-void expect_compiled_once(const Compiled& compiled) {
-  const torchdyn::Explanation explanation = torchdyn::explain(compiled);
-  ASSERT_EQ(explanation.variants.size(), 1u);
-  EXPECT_EQ(explanation.variants[0].eager_reason, "");
-  EXPECT_GT(explanation.kernel_launches(), 0);
-}
-
-// Rounding is what float32 and float64 differ by; their distance grows as trainings drift apart.
 void expect_losses_track_eager(const Training& training, int steps = 30) {
   const auto compiled_loss = torchdyn::compile(next_token_loss);
   Trainer eager(training, next_token_loss), compiled(training, compiled_loss);
@@ -57,12 +48,11 @@ void expect_losses_track_eager(const Training& training, int steps = 30) {
 
   expect_compiled_once(compiled_loss);
   EXPECT_LT(eager.steps().back().loss, (steps < 30 ? 0.95 : 0.8) * eager.steps().front().loss);
-  for (const LossWindow& w :
-       compare_losses(eager.steps(), compiled.steps(), reference.steps(), /*window=*/10)) {
-    const double start = training.autocast ? 2 * w.eager_to_reference : 1e-5;
-    const double allowed = w.first == 1 ? start : std::max(1e-5, 2 * w.eager_to_reference);
-    EXPECT_LE(w.compiled_to_eager, allowed) << "steps " << w.first << " to " << w.last;
-  }
+  const LossComparison comparison =
+      compare_losses({losses_of(eager), losses_of(compiled), losses_of(reference)}, /*window=*/10,
+                     /*exact_start=*/!training.autocast);
+  EXPECT_TRUE(comparison.holds()) << "times eager's distance: " << comparison.share() << "\n"
+                                  << comparison.table(arithmetic_of(reference.training()));
 }
 
 TEST(TrainingLoop, CompiledLossesTrackEagers) { expect_losses_track_eager(small_gpt(0)); }
