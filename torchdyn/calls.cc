@@ -1,0 +1,102 @@
+#include "torchdyn/calls.h"
+
+#include <stdexcept>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/trace/capture.h"
+#include "torchdyn/variant.h"
+
+namespace torchdyn {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+internal::Leaves leaves_of(const Tensors& tensors) {
+  internal::Leaves leaves;
+  for (const at::Tensor& t : tensors) {
+    leaves.tensor(t);
+    ++leaves.argument;
+  }
+  return leaves;
+}
+
+std::vector<std::string> names_of(const Tensors& tensors) {
+  std::vector<std::string> names;
+  for (int tensor : Duplicates::find(tensors).tensor_of)
+    names.push_back("x" + std::to_string(tensor));
+  return names;
+}
+
+TracedVariant trace_or_say_why(const CallToCompile& to_compile) {
+  const internal::Leaves leaves = leaves_of(to_compile.tensors);
+  const Call call{leaves, {}, to_compile.tensors};
+  const std::vector<std::string> names = names_of(to_compile.tensors);
+  const auto in_eager = [&](std::string reason) {
+    TracedVariant failed;
+    failed.variant = guard_call(call, names);
+    failed.variant->eager_reason = std::move(reason);
+    return failed;
+  };
+  try {
+    return trace_variant(guard_call(call, names), call, names, to_compile.trace);
+  } catch (const aten_bridge::CaptureError& error) {
+    return in_eager(error.what());
+  } catch (const aten_bridge::InternalError& error) {
+    return in_eager(std::string("internal error: ") + error.what());
+  } catch (const std::exception& error) {
+    return in_eager(std::string("capture raised: ") + error.what());
+  }
+}
+
+void build_or_say_why(std::span<TracedVariant> traced) {
+  std::string reason;
+  try {
+    build_variants(traced);
+    if (traced.size() == 1 || traced[0].variant->eager_reason.empty()) return;
+  } catch (const std::exception& error) {
+    reason = std::string("internal error: ") + error.what();
+  }
+  for (TracedVariant& one : traced) one.variant->eager_reason = reason;
+  if (traced.size() == 1) return;
+  for (TracedVariant& one : traced) one.variant->eager_reason.clear();
+  build_or_say_why(traced.first(traced.size() / 2));
+  build_or_say_why(traced.subspan(traced.size() / 2));
+}
+
+}  // namespace
+
+CompiledCall::CompiledCall(std::unique_ptr<Variant> variant) : variant_(std::move(variant)) {}
+CompiledCall::~CompiledCall() = default;
+
+Tensors CompiledCall::operator()(const Tensors& tensors) const {
+  if (!variant_->eager_reason.empty()) throw std::runtime_error(variant_->eager_reason);
+  const internal::Leaves leaves = leaves_of(tensors);
+  const Call call{leaves, {}, tensors};
+  if (!variant_->matches(call))
+    throw std::runtime_error("compiled for other tensors: " + variant_->why_not(call));
+  return variant_->run(call);
+}
+
+const std::string& CompiledCall::eager_reason() const { return variant_->eager_reason; }
+const Explanation::Variant& CompiledCall::explanation() const { return variant_->explanation; }
+
+std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls) {
+  std::vector<TracedVariant> traced;
+  std::vector<std::unique_ptr<CompiledCall>> compiled(calls.size());
+  std::vector<size_t> places;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    TracedVariant one = trace_or_say_why(calls[i]);
+    if (!one.variant->eager_reason.empty()) {
+      compiled[i] = std::make_unique<CompiledCall>(std::move(one.variant));
+      continue;
+    }
+    traced.push_back(std::move(one));
+    places.push_back(i);
+  }
+  if (!traced.empty()) build_or_say_why(traced);
+  for (size_t i = 0; i < traced.size(); ++i)
+    compiled[places[i]] = std::make_unique<CompiledCall>(std::move(traced[i].variant));
+  return compiled;
+}
+
+}  // namespace torchdyn

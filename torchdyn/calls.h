@@ -1,0 +1,47 @@
+// Callables over flat lists of tensors, compiled ahead of their first call, many together.
+//   std::vector<CallToCompile> calls = {{trace, {x, w}}, ...};
+//   const auto compiled = compile_calls(calls);
+//   if (compiled[0]->eager_reason().empty()) results = (*compiled[0])({x, w});
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "torchdyn/compile.h"
+
+namespace torchdyn {
+
+struct Variant;
+
+// A callable and the tensors that it is compiled for. The trace may throw
+// aten_bridge::CaptureError.
+struct CallToCompile {
+  internal::TraceRef trace;
+  std::vector<at::Tensor> tensors;
+};
+
+// A callable that was compiled for the tensors of one call. Immutable; any thread may call it.
+class CompiledCall {
+ public:
+  explicit CompiledCall(std::unique_ptr<Variant> variant);
+  ~CompiledCall();
+
+  // std::runtime_error where the tensors are not what it was compiled for, or where eager_reason()
+  // is not empty.
+  std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& tensors) const;
+
+  const std::string& eager_reason() const;  // why nothing was compiled
+  const Explanation::Variant& explanation() const;
+
+ private:
+  std::unique_ptr<Variant> variant_;
+};
+
+// One each, in order. One that cannot be traced or built does not take the others with it.
+std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls);
+
+}  // namespace torchdyn
