@@ -27,6 +27,10 @@ std::vector<std::string> names_of(const Tensors& tensors) {
   return names;
 }
 
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 TracedVariant trace_or_say_why(const CallToCompile& to_compile) {
   const internal::Leaves leaves = leaves_of(to_compile.tensors);
   const Call call{leaves, {}, to_compile.tensors};
@@ -44,7 +48,7 @@ TracedVariant trace_or_say_why(const CallToCompile& to_compile) {
   } catch (const aten_bridge::InternalError& error) {
     return in_eager(std::string("internal error: ") + error.what());
   } catch (const std::exception& error) {
-    return in_eager(std::string("capture raised: ") + error.what());
+    return in_eager("capture raised: " + first_line(error.what()));
   }
 }
 

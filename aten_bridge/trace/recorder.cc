@@ -43,6 +43,28 @@ bool is_shape_question(Boxed args, const std::string& op) {
   return metas && !fakes;
 }
 
+// Answers with a kernel for meta tensors. An operator that has none and changes an argument
+// answers with that argument: what it does to shapes is asked again where it is recorded.
+void answer_shape_question(const c10::OperatorHandle& op, const OperatorInfo& info,
+                           c10::DispatchKeySet keys, Stack& stack) {
+  const c10::impl::ExcludeDispatchKeyGuard below{c10::DispatchKeySet(c10::DispatchKey::Fake)};
+  constexpr auto kBelow =
+      c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake);
+  if (!info.mutates) return op.redispatchBoxed(keys & kBelow, &stack);
+  const auto args = arguments_on(stack, op);
+  const Stack before(args.begin(), args.end());
+  const size_t under = stack.size() - args.size();
+  try {
+    op.redispatchBoxed(keys & kBelow, &stack);
+  } catch (const c10::NotImplementedError&) {
+    stack.resize(under);
+    const auto& specs = op.schema().arguments();
+    for (size_t i = 0; i < specs.size(); ++i)
+      if (specs[i].alias_info() && specs[i].alias_info()->isWrite()) stack.push_back(before[i]);
+    stack.resize(under + op.schema().returns().size());
+  }
+}
+
 std::vector<Argument> named_arguments(const c10::OperatorHandle& op, Boxed args) {
   const auto name_tensor = [](const at::Tensor& tensor) -> ArgumentValue {
     if (is_fake(tensor)) return value_of(tensor);
@@ -109,13 +131,8 @@ Value Recorder::root(const at::Tensor& fake) const { return views_.root(value_of
 
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
   const OperatorInfo& info = operators_.of(op);
-  if (is_shape_question(arguments_on(stack, op), info.name)) {
-    const c10::impl::ExcludeDispatchKeyGuard below{c10::DispatchKeySet(c10::DispatchKey::Fake)};
-    constexpr auto kBelow =
-        c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake);
-    op.redispatchBoxed(keys & kBelow, &stack);
-    return;
-  }
+  if (is_shape_question(arguments_on(stack, op), info.name))
+    return answer_shape_question(op, info, keys, stack);
   if (info.refusal) throw CaptureError(str_cat(info.name, " ", *info.refusal));
   if (info.lazy_bit != nullptr) return compute_lazily_set(*info.lazy_bit, stack);
   const Decomposition* decomposition = info.decomposition;

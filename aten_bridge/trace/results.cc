@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ATen/FunctionalTensorWrapper.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 
@@ -173,6 +174,9 @@ class ResultReader {
     if (substitution_.wrappers()[i].requires_grad())
       throw CaptureError(
           str_cat("the callable writes differentiable values into '", name(i), "' in place"));
+    if (at::has_internal_overlap(real[i]) == at::MemOverlap::Yes)
+      throw CaptureError(
+          str_cat("the callable changes '", name(i), "' in place, whose elements share memory"));
     for (size_t j = 0; j < real.size(); ++j)
       if (j != i && real[j].is_alias_of(real[i]))
         throw CaptureError(str_cat("the callable changes '", name(i),

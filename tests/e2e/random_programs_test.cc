@@ -1,0 +1,150 @@
+// Programs made at random give eager's results compiled, forward and backward.
+//
+// A failure is made as small as it can be and printed. From the environment:
+//   TORCHDYN_RANDOM_PROGRAM=FILE   the programs of a file, as printed, instead
+//   TORCHDYN_RANDOM_SEED=N         from this seed on (0)
+//   TORCHDYN_RANDOM_COUNT=N        so many (150)
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "absl/strings/str_split.h"
+
+#include "aten_bridge/graph/text.h"
+#include "aten_bridge/trace/interpret.h"
+#include "tests/e2e/random/generate.h"
+#include "tests/e2e/random/judge.h"
+#include "tests/e2e/random/shrink.h"
+#include "torchdyn/calls.h"
+
+namespace torchdyn::testing {
+namespace {
+
+using aten_bridge::Graph;
+
+constexpr size_t kTogether = 50;  // programs whose kernels are built at once
+
+internal::TraceRef trace_of(const Graph& program) {
+  return {[](void* self, const Tensors& fakes) {
+            return internal::Traced{aten_bridge::interpret(*static_cast<const Graph*>(self), fakes),
+                                    nullptr};
+          },
+          const_cast<Graph*>(&program)};
+}
+
+// What is wrong with each program when it is compiled.
+std::vector<std::string> check_compiled(const std::vector<Graph>& programs) {
+  std::vector<CallToCompile> calls;
+  for (const Graph& program : programs) calls.push_back({trace_of(program), inputs_of(program)});
+  const auto compiled = compile_calls(calls);
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const CompiledCall& call = *compiled[i];
+    problems.push_back(call.eager_reason().empty()
+                           ? difference(programs[i], [&](const Tensors& x) { return call(x); })
+                           : "runs in eager: " + call.eager_reason());
+  }
+  return problems;
+}
+
+int number_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
+std::vector<Graph> programs_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  std::vector<Graph> programs;
+  for (const std::string& one :
+       std::vector<std::string>(absl::StrSplit(text.str(), "\n\n", absl::SkipWhitespace()))) {
+    auto program = aten_bridge::parse_graph(one);
+    EXPECT_TRUE(program.ok()) << path << ": " << program.status();
+    if (program.ok()) programs.push_back(*std::move(program));
+  }
+  EXPECT_FALSE(programs.empty()) << "no program in " << path;
+  return programs;
+}
+
+void check_all(std::vector<Graph> programs) {
+  const std::vector<std::string> problems = check_compiled(programs);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (problems[i].empty()) continue;
+    const std::string name = programs[i].name;
+    const Failure smallest = shrink({std::move(programs[i]), problems[i]}, check_compiled);
+    ADD_FAILURE() << name << ": " << problems[i] << "\nsmaller:\n" << report(smallest);
+  }
+}
+
+TEST(RandomPrograms, GiveEagersResultsCompiled) {
+  if (const char* path = std::getenv("TORCHDYN_RANDOM_PROGRAM"))
+    return check_all(programs_of(path));
+  const int first = number_from("TORCHDYN_RANDOM_SEED", 0);
+  const int end = first + number_from("TORCHDYN_RANDOM_COUNT", 150);
+  for (int seed = first; seed < end;) {
+    std::vector<Graph> programs;
+    for (; seed < end && programs.size() < kTogether; ++seed)
+      programs.push_back(random_program(static_cast<unsigned>(seed)));
+    check_all(std::move(programs));
+  }
+}
+
+TEST(RandomPrograms, AProgramIsItsSeeds) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::string text = print(random_program(seed));
+    EXPECT_EQ(print(random_program(seed)), text);
+    EXPECT_EQ(print(*aten_bridge::parse_graph(text)), text);
+  }
+}
+
+// ---- The shrinker finds what is wrong
+// ------------------------------------------------------------------
+
+// Programs run with another operator in the place of one.
+Check check_with(const std::string& op, const std::string& wrong) {
+  return [op, wrong](const std::vector<Graph>& programs) {
+    std::vector<std::string> problems;
+    for (const Graph& program : programs) {
+      Graph faulty = *aten_bridge::parse_graph(print(program));
+      for (const auto& node : faulty.nodes())
+        if (node->op == op) node->op = wrong;
+      problems.push_back(difference(program, eager(faulty)));
+    }
+    return problems;
+  };
+}
+
+Failure first_failure(const Check& check) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    std::vector<Graph> program;
+    program.push_back(random_program(seed));
+    const std::string problem = check(program)[0];
+    if (!problem.empty() && program[0].nodes().size() > 5) return {std::move(program[0]), problem};
+  }
+  ADD_FAILURE() << "no program shows the fault";
+  return {Graph("none"), ""};
+}
+
+TEST(RandomPrograms, AWrongOperatorIsFoundAndNothingElseIsLeft) {
+  const std::pair<std::string, std::string> faults[] = {{"aten::tanh", "aten::sigmoid"},
+                                                        {"aten::cumsum", "aten::cumprod"},
+                                                        {"aten::amax", "aten::amin"}};
+  for (const auto& [op, wrong] : faults) {
+    const Check check = check_with(op, wrong);
+    const Failure smallest = shrink(first_failure(check), check);
+    SCOPED_TRACE(report(smallest));
+    ASSERT_EQ(smallest.program.nodes().size(), 1u);
+    EXPECT_EQ(smallest.program.nodes()[0]->op, op);
+    EXPECT_EQ(smallest.program.inputs().size(), 1u);
+    for (const auto& size : smallest.program.inputs()[0].type().sizes)
+      EXPECT_LE(size.as_constant(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace torchdyn::testing
