@@ -27,10 +27,44 @@ size_t hash_of(const std::vector<Term>& terms, int64_t constant) {
   return hash;
 }
 
+// The terms are sorted and distinct already.
+SymExpr make_canonical(std::vector<Term> terms, int64_t constant) {
+  if (terms.empty()) return constant;
+  const size_t hash = hash_of(terms, constant);
+  return SymExprAccess::make(
+      std::make_shared<const SymExpr::Node>(SymExpr::Node{std::move(terms), constant, hash}));
+}
+
+// Adds factor * e to a sum in the making.
+void add_scaled(const SymExpr& e, int64_t factor, std::vector<Term>& terms, int64_t& constant) {
+  for (const Term& t : terms_of(e))
+    terms.push_back({checked_multiply(t.coefficient, factor), t.factors});
+  constant = checked_add(constant, checked_multiply(constant_of(e), factor));
+}
+
+SymExpr scaled(const SymExpr& e, int64_t factor) {  // by other than 0
+  std::vector<Term> terms;
+  terms.reserve(terms_of(e).size());
+  int64_t constant = 0;
+  add_scaled(e, factor, terms, constant);
+  return make_canonical(std::move(terms), constant);
+}
+
+SymExpr sum_of(const SymExpr& a, const SymExpr& b, int64_t factor_of_b) {
+  std::vector<Term> terms;
+  terms.reserve(terms_of(a).size() + terms_of(b).size());
+  int64_t constant = 0;
+  add_scaled(a, 1, terms, constant);
+  add_scaled(b, factor_of_b, terms, constant);
+  return make_sum(std::move(terms), constant);
+}
+
 SymExpr make_atom(Atom atom) {
   atom.hash = absl::HashOf(atom.kind, atom.symbol, atom.a, atom.b);
   Term term{1, {std::make_shared<const Atom>(std::move(atom))}};
-  return make_sum({std::move(term)}, 0);
+  std::vector<Term> terms;
+  terms.push_back(std::move(term));
+  return make_canonical(std::move(terms), 0);
 }
 
 Factors multiply(const Factors& a, const Factors& b) {
@@ -44,6 +78,16 @@ Factors multiply(const Factors& a, const Factors& b) {
 bool mentions(const Atom& atom, Symbol s) {
   if (atom.kind == Atom::Kind::kSymbol) return atom.symbol == s;
   return atom.a.mentions(s) || atom.b.mentions(s);
+}
+
+bool mentions_any(const SymExpr& e, const absl::flat_hash_map<Symbol, SymExpr>& map) {
+  for (const Term& t : terms_of(e))
+    for (const auto& atom : t.factors)
+      if (atom->kind == Atom::Kind::kSymbol
+              ? map.contains(atom->symbol)
+              : mentions_any(atom->a, map) || mentions_any(atom->b, map))
+        return true;
+  return false;
 }
 
 void collect_symbols(const SymExpr& e, std::vector<Symbol>& out) {
@@ -121,22 +165,22 @@ int64_t constant_of(const SymExpr& e) {
 }
 
 SymExpr make_sum(std::vector<Term> terms, int64_t constant) {
-  std::sort(terms.begin(), terms.end(),
-            [](const Term& a, const Term& b) { return compare(a.factors, b.factors) < 0; });
-  std::vector<Term> merged;
-  for (Term& t : terms) {
-    if (!merged.empty() && compare(merged.back().factors, t.factors) == 0) {
-      merged.back().coefficient = checked_add(merged.back().coefficient, t.coefficient);
-    } else {
-      if (!merged.empty() && merged.back().coefficient == 0) merged.pop_back();
-      merged.push_back(std::move(t));
+  if (terms.size() > 1)
+    std::sort(terms.begin(), terms.end(),
+              [](const Term& a, const Term& b) { return compare(a.factors, b.factors) < 0; });
+  auto kept = terms.begin();  // one behind the last
+  for (auto t = terms.begin(); t != terms.end(); ++t) {
+    if (kept != terms.begin() && compare(std::prev(kept)->factors, t->factors) == 0) {
+      std::prev(kept)->coefficient = checked_add(std::prev(kept)->coefficient, t->coefficient);
+      continue;
     }
+    if (kept != terms.begin() && std::prev(kept)->coefficient == 0) --kept;
+    if (kept != t) *kept = std::move(*t);
+    ++kept;
   }
-  if (!merged.empty() && merged.back().coefficient == 0) merged.pop_back();
-  if (merged.empty()) return constant;
-  const size_t hash = hash_of(merged, constant);
-  return SymExprAccess::make(
-      std::make_shared<const SymExpr::Node>(SymExpr::Node{std::move(merged), constant, hash}));
+  if (kept != terms.begin() && std::prev(kept)->coefficient == 0) --kept;
+  terms.erase(kept, terms.end());
+  return make_canonical(std::move(terms), constant);
 }
 
 SymExpr make_call(Atom::Kind kind, SymExpr a, SymExpr b) {
@@ -167,9 +211,7 @@ SymExpr operator+(const SymExpr& a, const SymExpr& b) {
   if (a.is_constant() && b.is_constant()) return checked_add(a.value_, b.value_);
   if (a == 0) return b;
   if (b == 0) return a;
-  std::vector<Term> terms = terms_of(a);
-  terms.insert(terms.end(), terms_of(b).begin(), terms_of(b).end());
-  return make_sum(std::move(terms), checked_add(constant_of(a), constant_of(b)));
+  return sum_of(a, b, 1);
 }
 
 SymExpr operator-(const SymExpr& a, const SymExpr& b) {
@@ -179,7 +221,8 @@ SymExpr operator-(const SymExpr& a, const SymExpr& b) {
              " - ", b.value_);
     return difference;
   }
-  return a + b * -1;
+  if (b == 0) return a;
+  return sum_of(a, b, -1);
 }
 
 SymExpr operator*(const SymExpr& a, const SymExpr& b) {
@@ -187,6 +230,8 @@ SymExpr operator*(const SymExpr& a, const SymExpr& b) {
   if (a == 0 || b == 0) return 0;
   if (a == 1) return b;
   if (b == 1) return a;
+  if (a.is_constant()) return scaled(b, a.value_);
+  if (b.is_constant()) return scaled(a, b.value_);
   const int64_t ca = constant_of(a), cb = constant_of(b);
   std::vector<Term> terms;
   for (const Term& x : terms_of(a)) {
@@ -223,8 +268,18 @@ bool SymExpr::mentions(Symbol s) const {
 }
 
 SymExpr SymExpr::substitute(const absl::flat_hash_map<Symbol, SymExpr>& map) const {
-  SymExpr sum = constant_of(*this);
+  if (is_constant() || !mentions_any(*this, map)) return *this;
+  std::vector<Term> terms;
+  int64_t constant = constant_of(*this);
   for (const Term& t : terms_of(*this)) {
+    if (t.factors.size() == 1 && t.factors[0]->kind == Atom::Kind::kSymbol) {  // mostly
+      auto found = map.find(t.factors[0]->symbol);
+      if (found == map.end())
+        terms.push_back(t);
+      else
+        add_scaled(found->second, t.coefficient, terms, constant);
+      continue;
+    }
     SymExpr product = t.coefficient;
     for (const auto& atom : t.factors) {
       if (atom->kind != Atom::Kind::kSymbol) {
@@ -234,9 +289,9 @@ SymExpr SymExpr::substitute(const absl::flat_hash_map<Symbol, SymExpr>& map) con
         product = product * (found == map.end() ? symbol(atom->symbol) : found->second);
       }
     }
-    sum += product;
+    add_scaled(product, 1, terms, constant);
   }
-  return sum;
+  return make_sum(std::move(terms), constant);
 }
 
 std::optional<int64_t> SymExpr::coefficient(Symbol s) const {

@@ -68,10 +68,10 @@ struct ExprPool::Table {
   absl::flat_hash_set<const ExprNode*, NodeHash, NodeEqual> index;
 
   const ExprNode* intern(ExprNode node) {
-    if (auto found = index.find(node); found != index.end()) return *found;
-    nodes.push_back(std::move(node));
-    index.insert(&nodes.back());
-    return &nodes.back();
+    return *index.lazy_emplace(node, [&](const auto& make) {
+      nodes.push_back(std::move(node));
+      make(&nodes.back());
+    });
   }
 };
 

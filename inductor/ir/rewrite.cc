@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aten_bridge/base/check.h"
+#include "inductor/ir/node_table.h"
 #include "inductor/ir/scalar_table.h"
 
 namespace inductor {
@@ -11,17 +12,24 @@ namespace {
 struct Rewriter {
   ExprPool& pool;
   const std::function<Expr(Expr)>& replace;
-  absl::flat_hash_map<const ExprNode*, Expr> done;
+  NodeTable<Expr> done;
 
   Expr operator()(Expr e) {
-    if (auto found = done.find(e.node()); found != done.end()) return found->second;
+    if (const Expr* found = done.find(e)) return *found;
+    const Expr rebuilt = with_new_args(e);
+    const Expr replacement = replace(rebuilt);
+    const Expr result = replacement ? replacement : rebuilt;
+    done.add(e, result);
+    return result;
+  }
+
+  Expr with_new_args(Expr e) {
+    if (e.args().empty()) return e;
     std::vector<Expr> args;
     args.reserve(e.args().size());
     for (Expr arg : e.args()) args.push_back((*this)(arg));
     const bool same = std::equal(args.begin(), args.end(), e.args().begin());
-    const Expr rebuilt = same ? e : with_args(pool, e, std::move(args));
-    const Expr replacement = replace(rebuilt);
-    return done[e.node()] = replacement ? replacement : rebuilt;
+    return same ? e : with_args(pool, e, std::move(args));
   }
 };
 

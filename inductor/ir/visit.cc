@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
-
 #include "aten_bridge/base/check.h"
+#include "inductor/ir/node_table.h"
 
 namespace inductor {
 
@@ -39,9 +38,12 @@ void walk_leaves(std::span<const Stmt> body, std::vector<const Loop*>& loops,
   }
 }
 
-void walk_nodes(Expr e, absl::flat_hash_set<const ExprNode*>& seen,
-                const std::function<void(Expr)>& visit) {
-  if (!seen.insert(e.node()).second) return;
+struct Nothing {};
+using Seen = NodeTable<Nothing>;
+
+void walk_nodes(Expr e, Seen& seen, const std::function<void(Expr)>& visit) {
+  if (seen.find(e)) return;
+  seen.add(e, {});
   for (Expr arg : e.args()) walk_nodes(arg, seen, visit);
   visit(e);
 }
@@ -91,7 +93,7 @@ std::vector<Expr> expressions(const Stmt& leaf) {
 }
 
 void for_each_node(std::span<const Expr> roots, const std::function<void(Expr)>& visit) {
-  absl::flat_hash_set<const ExprNode*> seen;
+  Seen seen;
   for (Expr root : roots) walk_nodes(root, seen, visit);
 }
 

@@ -1,5 +1,6 @@
 #include "inductor/schedule/access.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "aten_bridge/base/str_cat.h"
@@ -24,6 +25,14 @@ SymExpr with_moved_symbols(const Access& a, size_t by) {
   for (size_t k = 0; k < a.symbol_bounds.size(); ++k)
     map[{'t', static_cast<int32_t>(k)}] = SymExpr::symbol({'t', static_cast<int32_t>(k + by)});
   return map.empty() ? a.index : a.index.substitute(map);
+}
+
+bool conflict(const Access& a, const Access& b) {
+  return a.buffer == b.buffer && inductor::conflict(a.kind, b.kind);
+}
+
+bool conflicts_with_any(const Access& a, std::span<const Access> all) {
+  return std::any_of(all.begin(), all.end(), [&](const Access& b) { return conflict(a, b); });
 }
 
 // Empty when no two iterations meet.
@@ -82,13 +91,10 @@ std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* con
   return out;
 }
 
-std::vector<Access> accesses(std::span<const Stmt> body, const SymbolMap& replace) {
+std::vector<Access> accesses(std::span<const Stmt> body) {
   std::vector<Access> out;
   for_each_leaf(body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
-    for (Access& a : accesses_of_leaf(leaf, around)) {
-      if (!replace.empty()) a.index = a.index.substitute(replace);
-      out.push_back(std::move(a));
-    }
+    for (Access& a : accesses_of_leaf(leaf, around)) out.push_back(std::move(a));
   });
   return out;
 }
@@ -100,11 +106,19 @@ bool conflict(AccessKind a, AccessKind b) {
   return a != b;  // one reads, one writes
 }
 
+void keep_conflicts(std::vector<Access>& a, std::vector<Access>& b) {
+  std::erase_if(a, [&](const Access& x) { return !conflicts_with_any(x, b); });
+  std::erase_if(b, [&](const Access& y) { return !conflicts_with_any(y, a); });
+}
+
+void substitute(std::vector<Access>& all, const SymbolMap& map) {
+  for (Access& a : all) a.index = a.index.substitute(map);
+}
+
 bool depends(const Stmt& a, const Stmt& b) {
   const std::vector<Access> all = accesses(b);
   for (const Access& x : accesses(a))
-    for (const Access& y : all)
-      if (x.buffer == y.buffer && conflict(x.kind, y.kind)) return true;
+    if (conflicts_with_any(x, all)) return true;
   return false;
 }
 
@@ -112,7 +126,7 @@ Verdict share_iterations(std::span<const Access> a, std::span<const Access> b, S
                          const Extents& extents, const LoopProgram& program) {
   for (const Access& x : a) {
     for (const Access& y : b) {
-      if (x.buffer != y.buffer || !conflict(x.kind, y.kind)) continue;
+      if (!conflict(x, y)) continue;
       const std::string reason = meeting(x, y, var, extents);
       if (!reason.empty())
         return Verdict::no(str_cat(program.buffers[x.buffer].name, ": ", reason));

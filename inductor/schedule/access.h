@@ -35,15 +35,19 @@ Bounds bounds_of(const SymExpr& index, std::span<const Bounds> symbol_bounds,
                  const Extents& extents);
 bool is_bounded(const Bounds& b);
 
-// Of statements and everything inside, after replacing variables in the indices; extern calls have
-// none (see buffers_read and buffers_written).
-std::vector<Access> accesses(std::span<const Stmt> body, const SymbolMap& replace = {});
+// Of statements and everything inside; extern calls have none (see buffers_read and
+// buffers_written).
+std::vector<Access> accesses(std::span<const Stmt> body);
 std::vector<Access> accesses(const Stmt& stmt);
 std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* const> around);
 
 // Whether two accesses to one buffer must keep their order. Statements that write disjoint parts
 // of a buffer may change places; a scatter and anything else may not.
 bool conflict(AccessKind a, AccessKind b);
+// Drops what conflicts with nothing on the other side.
+void keep_conflicts(std::vector<Access>& a, std::vector<Access>& b);
+// Replaces variables in the indices.
+void substitute(std::vector<Access>& all, const SymbolMap& map);
 // Whether statements must keep their order.
 bool depends(const Stmt& a, const Stmt& b);
 

@@ -68,10 +68,11 @@ class Merger {
     const auto value = [&](bool splits, Symbol inner) {
       return splits ? alignment.inner * var + SymExpr::symbol(inner) : var;
     };
-    return share_iterations(
-        accesses(loop.body, {{loop.var, value(alignment.splits_first, rest)}}),
-        accesses(nest.body, {{nest.var, value(alignment.splits_second, other_rest)}}), loop.var,
-        extents, program_);
+    std::vector<Access> ours = accesses(loop.body), theirs = accesses(nest.body);
+    keep_conflicts(ours, theirs);
+    substitute(ours, {{loop.var, value(alignment.splits_first, rest)}});
+    substitute(theirs, {{nest.var, value(alignment.splits_second, other_rest)}});
+    return share_iterations(ours, theirs, loop.var, extents, program_);
   }
 
   // Does it; the answer of `allows` was yes.
