@@ -90,10 +90,10 @@ class Verifier {
   absl::Status verify_node(const Node& node) {
     if (!is_operator(node.op)) return broken("not an operator's name");
     if (!is_operator(node.origin)) return broken("the origin \"", node.origin, "\" is no operator");
-    absl::flat_hash_set<std::string> names;
-    for (const Argument& a : node.args) {
-      if (!is_word(a.name)) return broken("an argument is named \"", a.name, "\"");
-      if (!names.insert(a.name).second) return broken("argument ", a.name, " stands twice");
+    for (auto a = node.args.begin(); a != node.args.end(); ++a) {  // they are few
+      if (!is_word(a->name)) return broken("an argument is named \"", a->name, "\"");
+      if (std::any_of(node.args.begin(), a, [&](const auto& b) { return b.name == a->name; }))
+        return broken("argument ", a->name, " stands twice");
     }
     for (Value input : node.inputs())
       if (auto status = verify_use(input); !status.ok()) return status;
