@@ -14,6 +14,7 @@
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/refusals.h"
+#include "aten_bridge/trace/written_strides.h"
 
 namespace aten_bridge {
 
@@ -116,11 +117,13 @@ void Substitution::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
     refuse_strided_draw(info, stack[below]);
   }
   if (info.name == "aten::zeros_like") refuse_state_of_optimizer(info, stack[below]);
+  const WrittenStrides strides(op, std::span(stack).last(arguments));
   if (info.rewrite == nullptr || !info.rewrite->run(op, stack)) {
     constexpr auto kBelow =
         c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::DeferredInit);
     op.redispatchBoxed(keys & kBelow, &stack);
   }
+  strides.keep();
   for_each_tensor(std::span(stack).subspan(below), [&](const at::Tensor& tensor) {
     if (!at::functionalization::impl::isFunctionalTensor(tensor) || find(tensor) >= 0) return;
     forbid_data(tensor);

@@ -41,6 +41,18 @@ TEST(Semantics, AnInPlaceDrawIntoAStridedTensorDrawsAsEager) {
   });
 }
 
+TEST(Semantics, WhatIsChangedInPlaceKeepsItsStrides) {
+  const auto gaps = torch::randn({6, 8}).slice(1, 0, 8, 2);
+  expect_same_as_eager({{"x", gaps}, {"y", torch::randn({4, 6})}}, [](const Tensors& t) {
+    at::Tensor own = t[1].clone(), every_other = own.slice(1, 0, 6, 2);
+    every_other.relu_().mul_(2);
+    at::Tensor turned = t[1].clone().t();
+    turned.tril_().cumsum_(0);
+    t[0].sigmoid_();
+    return Tensors{every_other, turned, own.relu() + own, t[0].slice(0, 0, 3)};
+  });
+}
+
 TEST(Semantics, EveryInPlaceDrawDrawsAsEager) {
   using Draw = at::Tensor& (*)(at::Tensor&);
   const std::pair<const char*, Draw> draws[] = {
