@@ -23,7 +23,9 @@ Verdict cat(Builder& b, const Node& node) {
   const int dim = dimension(node, "dim", static_cast<int>(type.sizes.size()));
   const TensorRef to = b.new_ref(type);
   SymExpr start = 0;
-  for (const auto& piece : tensors(node, "tensors")) {
+  const auto pieces = tensors(node, "tensors");
+  if (type.sizes == std::vector<SymExpr>{0}) store_part(b, to, b.ref(*pieces[0]));
+  for (const auto& piece : pieces) {
     const TensorRef from = b.ref(*piece);
     if (from.sizes == std::vector<SymExpr>{0}) continue;  // counts for nothing, whatever its rank
     TensorRef part = to;

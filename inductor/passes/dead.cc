@@ -9,6 +9,27 @@
 namespace inductor {
 namespace {
 
+bool is_empty(const Loop& loop) { return loop.extent == 0; }
+
+// A nest that writes nothing reads nothing: one loop of no iterations is left of it, so that its
+// buffer still has a writer.
+void empty(LoopProgram& program, Stmt& stmt) {
+  if (leaf_of(stmt) == nullptr) return;
+  FlatNest nest = FlatNest::take(std::move(stmt));
+  const bool adds = std::holds_alternative<Scatter>(nest.leaf);
+  const auto found = std::find_if(nest.loops.begin(), nest.loops.end(), [&](const Loop& loop) {
+    return is_empty(loop) && (adds || loop.kind != LoopKind::kReduction);
+  });
+  if (found != nest.loops.end()) {
+    const int buffer = written_buffer(nest.leaf);
+    const DType dtype = program.buffers[buffer].type.dtype;
+    const Expr zero = program.pool.cast(dtype, program.pool.integer(DType::kInt64, 0));
+    nest.loops = {Loop{found->var, 0}};
+    nest.leaf = Store{buffer, SymExpr::symbol(found->var), zero};
+  }
+  stmt = std::move(nest).rebuild();
+}
+
 void drop_statements(LoopProgram& program) {
   std::vector<bool> live(program.buffers.size());
   for (size_t b = 0; b < live.size(); ++b) live[b] = program.buffers[b].role == BufferRole::kOutput;
@@ -94,6 +115,7 @@ class Renumbering {
 }  // namespace
 
 void drop_dead(LoopProgram& program) {
+  for (Stmt& stmt : program.body) empty(program, stmt);
   drop_statements(program);
   Renumbering(program).run();
 }
