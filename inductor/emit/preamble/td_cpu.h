@@ -238,8 +238,9 @@ TD V td_select(C c, V a, V b) {
     return (c & a) | (~c & b);
   } else if constexpr (td_same<V, i64x8>) {
     const i32x8 m = (i32x8)c;
-    const i64x4 low = __builtin_convertvector(__builtin_shufflevector(m, m, 0, 1, 2, 3), i64x4);
-    const i64x4 high = __builtin_convertvector(__builtin_shufflevector(m, m, 4, 5, 6, 7), i64x4);
+    // Each lane twice; g++ 12 falls over widening them where a or b is a splat.
+    const i64x4 low = (i64x4)__builtin_shufflevector(m, m, 0, 0, 1, 1, 2, 2, 3, 3);
+    const i64x4 high = (i64x4)__builtin_shufflevector(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
     return {low ? a.low : b.low, high ? a.high : b.high};
   } else if constexpr (td_width<C> == 8) {
     return __builtin_convertvector((i32x8)c, decltype(a == b)) ? a : b;
