@@ -38,8 +38,9 @@ std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
   const Tensor x = opmath(self), buffer = x.abs().neg().exp();
   const auto type = self.scalar_type();
   // CUDA's kernel needs no buffer and returns an empty one.
-  return {at_most(x, 0).sub(buffer.log1p()).to(type),
-          self.is_cuda() ? filled_like(self.new_empty({0}), 0, type) : buffer.to(type)};
+  const Tensor result = at_most(x, 0).sub(buffer.log1p()).to(type);
+  if (self.is_cuda()) return {result, filled_like(self.new_empty({0}), 0, type)};
+  return {result.contiguous(), buffer.to(type).contiguous()};  // as the CPU's kernel has them
 }
 
 // Computes the buffer again: an exp costs less than to keep it.
