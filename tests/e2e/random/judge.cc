@@ -24,12 +24,13 @@ using aten_bridge::str_cat;
 using aten_bridge::Value;
 
 constexpr int kNoisyRuns = 4;
+constexpr int64_t kFewUnits = 3;
 
 // ---- Eager, other than as it is -----------------------------------------------------------------
 
 struct Variation {
   bool wide = false;  // in float64
-  // What rounding steps read and write is off by a unit in the last place, by this seed.
+  // What rounding steps read and write is off by a few units in the last place, by this seed.
   uint64_t noise = 0;
 };
 
@@ -66,8 +67,9 @@ bool is_fresh(const Node& node) {
 
 Tensor with_noise(const Tensor& t) {
   if (!t.is_floating_point()) return t;
-  const auto signs = at::randint(-1, 2, t.sizes(), t.options().requires_grad(false));
-  return t * (signs * unit_of(t) + 1);
+  const auto units =
+      at::randint(-kFewUnits, kFewUnits + 1, t.sizes(), t.options().requires_grad(false));
+  return t * (units * unit_of(t) + 1);
 }
 
 // What a program makes of numbers in float64: division of integers too.
@@ -101,7 +103,7 @@ Run varied(const Graph& program, Variation variation) {
   };
 }
 
-Tensors gradients_of(const Tensors& results, const Tensors& inputs) {
+Tensors gradients_of(const Tensors& results, const Tensors& inputs, bool noisy) {
   Tensors differentiable, trained;
   for (const Tensor& t : results)
     if (t.requires_grad() && t.grad_fn()) differentiable.push_back(t);
@@ -112,16 +114,18 @@ Tensors gradients_of(const Tensors& results, const Tensors& inputs) {
   torch::manual_seed(2);
   for (const Tensor& t : differentiable)
     tangents.push_back(at::empty_like(t).copy_(at::randn(t.sizes())));
+  if (noisy)
+    for (Tensor& t : tangents) t = with_noise(t);
   return torch::autograd::grad(differentiable, trained, tangents, /*retain_graph=*/std::nullopt,
                                /*create_graph=*/false, /*allow_unused=*/true);
 }
 
-Outcome run_on(const Run& run, Tensors inputs) {
+Outcome run_on(const Run& run, Tensors inputs, bool noisy = false) {
   Outcome outcome;
   outcome.inputs = std::move(inputs);
   try {
     outcome.results = run(outcome.inputs);
-    outcome.gradients = gradients_of(outcome.results, outcome.inputs);
+    outcome.gradients = gradients_of(outcome.results, outcome.inputs, noisy);
   } catch (const std::exception& error) {
     outcome.error = error.what();
     outcome.error = outcome.error.substr(0, outcome.error.find('\n'));
@@ -138,7 +142,8 @@ Outcome run_on(const Run& run, Tensors inputs) {
 
 Outcome run_varied(const Graph& program, Variation variation) {
   Tensors inputs = inputs_of(program);
-  if (!variation.wide) return run_on(varied(program, variation), std::move(inputs));
+  if (!variation.wide)
+    return run_on(varied(program, variation), std::move(inputs), variation.noise > 0);
   const WideDefault wide;
   for (Tensor& t : inputs) t = widened(t);
   return run_on(varied(program, variation), std::move(inputs));

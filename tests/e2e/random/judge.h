@@ -4,7 +4,7 @@
 // Compared are results, gradients and changed inputs: values, dtypes, sizes and strides, presence
 // of gradients, which share memory, and whether something is raised. A rounded value may be as far
 // from float64's as twice eager's own error, or as twice what eager makes when all that rounding
-// steps read and write is off by a unit in the last place.
+// steps read and write is off by a few units in the last place.
 #pragma once
 
 #include <functional>
