@@ -62,6 +62,8 @@ std::vector<c10::IValue> call_meta_kernel(const c10::OperatorHandle& op, c10::Di
       stack, [](const at::Tensor& tensor) { return is_fake(tensor) ? meta_twin(tensor) : tensor; });
   const auto& specs = op.schema().arguments();
   for (size_t i = 0; i < specs.size(); ++i) {
+    const bool is_option = stack[i].isDevice() || stack[i].isBool() || stack[i].isNone();
+    if (!is_option) continue;
     if (specs[i].name() == "pin_memory") stack[i] = c10::IValue();
     if (stack[i].isDevice() || specs[i].name() == "device") stack[i] = c10::Device(c10::kMeta);
   }

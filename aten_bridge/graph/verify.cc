@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -15,9 +16,15 @@ absl::Status broken(const Parts&... parts) {
   return absl::InvalidArgumentError(str_cat(parts...));
 }
 
-bool is_word_part(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-}
+constexpr auto kWordParts = [] {
+  std::array<bool, 256> parts{};
+  for (unsigned char c = 0; c < 128; ++c)
+    parts[c] = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               c == '_' || c == '.';
+  return parts;
+}();
+
+bool is_word_part(char c) { return kWordParts[static_cast<unsigned char>(c)]; }
 
 bool is_word(std::string_view text) {
   return !text.empty() && !absl::ascii_isdigit(text[0]) && text[0] != '.' &&
@@ -55,6 +62,7 @@ class Verifier {
   absl::Status run() {
     if (!is_word(graph_.name)) return broken("the graph's name \"", graph_.name, "\" is no word");
     absl::flat_hash_set<std::string> names;
+    defined_.reserve(graph_.inputs().size() + graph_.nodes().size());
     for (Value input : graph_.inputs()) {
       if (auto status = verify_input(input, names); !status.ok()) return status;
       defined_.insert(input.node);

@@ -225,6 +225,7 @@ std::vector<Value> Recorder::add_node(const c10::OperatorHandle& op, const Opera
                                       std::span<const Device> devices) {
   const std::vector<at::Tensor> twins = flatten(results);
   std::vector<std::optional<TensorType>> types;
+  types.reserve(twins.size());
   for (const at::Tensor& twin : twins) {
     types.push_back(twin.defined() ? std::optional(type_of(twin, devices.front())) : std::nullopt);
     if (twin.defined()) devices = devices.subspan(1);
