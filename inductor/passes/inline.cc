@@ -184,20 +184,19 @@ class Inliner {
     const int cost = cost_of(p.value);
     const size_t inputs = full_inputs(p);
     const SymExpr once = iterations(p.nest);
-    size_t uses = 0;
-    bool more_often = false;
+    SymExpr reads = 0;
     for (size_t n : readers) {
       const FlatNest reader = FlatNest::take(program_.body[n]);
-      uses += loads_of(reader.leaf, p.buffer).size();
-      const SymExpr count = iterations(reader);
-      const bool no_more = count == once || (count.is_constant() && once.is_constant() &&
-                                             count.as_constant() <= once.as_constant());
-      more_often |= !no_more;
+      const auto uses = static_cast<int64_t>(loads_of(reader.leaf, p.buffer).size());
+      reads += uses * iterations(reader);
       if (size_of(expressions(reader.leaf)) + size_of({&p.value, 1}) > kLargestExpression)
         return Verdict::no("the expression would be too large");
       if (Verdict v = unchanged_between(p, n); !v) return v;
     }
-    if (uses == 1 && !more_often) return Verdict::yes();
+    // One reader, or several that each read a part: nothing is computed again.
+    if (reads == once || (reads.is_constant() && once.is_constant() &&
+                          reads.as_constant() <= once.as_constant()))
+      return Verdict::yes();
     if (cost > kCheap) return Verdict::no("too expensive to compute again");
     if (inputs > 1) return Verdict::no("reading its inputs costs more than reading it");
     return Verdict::yes();
