@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "aten_bridge/base/check.h"
+
 namespace inductor {
 namespace {
 
@@ -101,6 +103,24 @@ Inversion invert(const SymExpr& written, Loops writer, const SymExpr& read,
   }
   if (!(rest == SymExpr(0))) return {};
   return values;
+}
+
+void apply_cut(LoopProgram& program, const Cut& cut, FlatNest& nest) {
+  const auto loop = std::find_if(nest.loops.begin(), nest.loops.end(),
+                                 [&](const Loop& l) { return l.var == cut.var; });
+  TD_CHECK(loop != nest.loops.end(), "a cut of no loop");
+  Loop outer = *loop, inner = *loop;
+  outer.var = {'i', program.next_var++};
+  inner.var = {'i', program.next_var++};
+  outer.extent = floor_div(loop->extent, cut.inner);
+  inner.extent = cut.inner;
+  const SymbolMap map = {
+      {cut.var, SymExpr(cut.inner) * SymExpr::symbol(outer.var) + SymExpr::symbol(inner.var)}};
+  rewrite_leaf(
+      nest.leaf, [&](Expr e) { return substitute(program.pool, e, map); },
+      [&](const SymExpr& index) { return index.substitute(map); });
+  *loop = std::move(inner);
+  nest.loops.insert(loop, std::move(outer));
 }
 
 }  // namespace inductor

@@ -7,6 +7,7 @@
 
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/value_bounds.h"
+#include "inductor/passes/leaves.h"
 
 namespace inductor {
 
@@ -27,5 +28,7 @@ struct Cut {
 using Inversion = std::variant<std::monostate, SymbolMap, Cut>;
 Inversion invert(const SymExpr& written, Loops writer, const SymExpr& read,
                  std::span<const Expr> symbol_values, Loops reader);
+// i over n*m becomes m*outer + inner; a later pass merges them again where nothing forbids it.
+void apply_cut(LoopProgram& program, const Cut& cut, FlatNest& nest);
 
 }  // namespace inductor

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-
-#include "aten_bridge/base/check.h"
 #include "aten_bridge/base/verdict.h"
 #include "inductor/ir/scalar_table.h"
 #include "inductor/ir/visit.h"
@@ -144,14 +140,6 @@ class Accesses {
   std::vector<size_t> scatters_;
 };
 
-// Both lists, "aten::add, aten::mul", each operator once.
-std::string joined_origins(const std::string& first, const std::string& second) {
-  std::vector<std::string> all = absl::StrSplit(first, ", ", absl::SkipEmpty());
-  for (absl::string_view origin : absl::StrSplit(second, ", ", absl::SkipEmpty()))
-    if (std::find(all.begin(), all.end(), origin) == all.end()) all.emplace_back(origin);
-  return absl::StrJoin(all, ", ");
-}
-
 class Inliner {
  public:
   explicit Inliner(LoopProgram& program) : program_(program), accesses_(program) {}
@@ -194,8 +182,8 @@ class Inliner {
       if (Verdict v = unchanged_between(p, n); !v) return v;
     }
     // One reader, or several that each read a part: nothing is computed again.
-    if (reads == once || (reads.is_constant() && once.is_constant() &&
-                          reads.as_constant() <= once.as_constant()))
+    if (reads == once ||
+        (reads.is_constant() && once.is_constant() && reads.as_constant() <= once.as_constant()))
       return Verdict::yes();
     if (cost > kCheap) return Verdict::no("too expensive to compute again");
     if (inputs > 1) return Verdict::no("reading its inputs costs more than reading it");
@@ -242,7 +230,7 @@ class Inliner {
               : Inversion(SymbolMap());
       if (const auto* cut = std::get_if<Cut>(&inversion)) {
         if (++cuts > kMostCuts) return false;
-        apply_cut(*cut, reader);
+        apply_cut(program_, *cut, reader);
         continue;
       }
       const auto* at = std::get_if<SymbolMap>(&inversion);
@@ -266,25 +254,6 @@ class Inliner {
       for (const Loop& loop : p.nest.loops) depends |= e.index().mentions(loop.var);
     });
     return depends;
-  }
-
-  // i over n*m becomes m*outer + inner; a later pass merges them again where nothing forbids it.
-  void apply_cut(const Cut& cut, FlatNest& nest) {
-    const auto loop = std::find_if(nest.loops.begin(), nest.loops.end(),
-                                   [&](const Loop& l) { return l.var == cut.var; });
-    TD_CHECK(loop != nest.loops.end(), "a cut of no loop");
-    Loop outer = *loop, inner = *loop;
-    outer.var = {'i', program_.next_var++};
-    inner.var = {'i', program_.next_var++};
-    outer.extent = floor_div(loop->extent, cut.inner);
-    inner.extent = cut.inner;
-    const SymbolMap map = {
-        {cut.var, SymExpr(cut.inner) * SymExpr::symbol(outer.var) + SymExpr::symbol(inner.var)}};
-    rewrite_leaf(
-        nest.leaf, [&](Expr e) { return substitute(program_.pool, e, map); },
-        [&](const SymExpr& index) { return index.substitute(map); });
-    *loop = std::move(inner);
-    nest.loops.insert(loop, std::move(outer));
   }
 
   LoopProgram& program_;

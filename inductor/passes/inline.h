@@ -3,8 +3,9 @@
 //   becomes for i1 < 32 { y[i1] = add(mul(x[i1], 2), 1) }
 //
 // Where each read element's writer is known exactly (affine.h), and computing it again costs
-// little: it has one reader that asks for each element once, or it is cheap. A value with several
-// readers stays, unless it is all but a copy: whether they share loops is the scheduler's question.
+// little: its readers together ask for no more elements than there are, or it is cheap. A value
+// with several readers of all of it stays, unless it is all but a copy: whether they share loops is
+// the scheduler's question.
 #pragma once
 
 #include "inductor/ir/loop.h"

@@ -1,5 +1,10 @@
 #include "inductor/passes/leaves.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
 #include "aten_bridge/base/check.h"
 
 namespace inductor {
@@ -53,6 +58,13 @@ void for_each_nest(LoopProgram& program, const std::function<void(Stmt& leaf, Lo
     }
     if (Stmt* leaf = leaf_of(stmt)) visit(*leaf, loops);
   }
+}
+
+std::string joined_origins(const std::string& first, const std::string& second) {
+  std::vector<std::string> all = absl::StrSplit(first, ", ", absl::SkipEmpty());
+  for (absl::string_view origin : absl::StrSplit(second, ", ", absl::SkipEmpty()))
+    if (std::find(all.begin(), all.end(), origin) == all.end()) all.emplace_back(origin);
+  return absl::StrJoin(all, ", ");
 }
 
 }  // namespace inductor

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "inductor/ir/loop.h"
@@ -28,5 +29,8 @@ Stmt* leaf_of(Stmt& stmt);
 
 // Every nest's leaf, with the loops around it, to be changed in place.
 void for_each_nest(LoopProgram& program, const std::function<void(Stmt& leaf, Loops)>& visit);
+
+// Both lists, "aten::add, aten::mul", each operator once.
+std::string joined_origins(const std::string& first, const std::string& second);
 
 }  // namespace inductor

@@ -5,6 +5,7 @@
 #include "inductor/passes/inline.h"
 #include "inductor/passes/order.h"
 #include "inductor/passes/passes.h"
+#include "inductor/passes/split.h"
 
 namespace inductor {
 namespace {
@@ -14,6 +15,8 @@ constexpr Pass kPasses[] = {
     {"fold", fold, "before inline: literals and casts as lowering wrote them hide cheap producers"},
     {"order", order_loops, "before inline: a writer with the fewest loops inverts most easily"},
     {"inline", inline_producers, "after order; it cuts loops where a reader's are too coarse"},
+    {"swept", drop_dead, "before split: what was inlined is no reader"},
+    {"split", split_readers, "after inline: what reads a concatenation is one nest now"},
     {"refold", fold, "after inline: casts and clamps of writer and reader now meet"},
     {"reorder", order_loops, "after inline: cut loops merge again, reads have new strides"},
     {"dead", drop_dead, "last: inlining left nests that nobody reads"},
