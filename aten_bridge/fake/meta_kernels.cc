@@ -34,14 +34,13 @@ bool only_writes(const c10::OperatorHandle& op) {
 }
 
 void return_written(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
-  const std::vector<c10::IValue> args = torch::jit::pop(stack, schema.arguments().size());
-  size_t missing = schema.returns().size();
-  for (size_t i = 0; i < args.size() && missing > 0; ++i) {
+  const size_t count = schema.arguments().size(), first = stack.size() - count;
+  size_t kept = 0;
+  for (size_t i = 0; i < count && kept < schema.returns().size(); ++i) {
     const c10::AliasInfo* alias = schema.arguments()[i].alias_info();
-    if (alias == nullptr || !alias->isWrite()) continue;
-    stack.push_back(args[i]);
-    --missing;
+    if (alias != nullptr && alias->isWrite()) std::swap(stack[first + kept++], stack[first + i]);
   }
+  torch::jit::drop(stack, count - kept);
 }
 
 }  // namespace
