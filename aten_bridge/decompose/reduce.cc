@@ -12,7 +12,9 @@ using Dims = std::optional<std::vector<int64_t>>;
 
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, const Dims& dims,
                                     const std::optional<Scalar>& correction, bool keepdim) {
-  const Tensor x = opmath(self);
+  // The CPU's kernel keeps its sums in double.
+  const bool in_double = self.scalar_type() == at::kFloat && self.device().is_cpu();
+  const Tensor x = in_double ? self.to(at::kDouble) : opmath(self);
   const auto over = named_dims(self, dims);
   const Tensor mean = mean_over(x, over, /*keepdim=*/true), deviation = x.sub(mean);
   const double n = static_cast<double>(count(x, over).expect_int());
