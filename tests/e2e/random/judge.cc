@@ -175,6 +175,8 @@ class Reference {
 
   const Outcome& exact() {
     if (!exact_) exact_ = run_varied(program_, {.wide = true});
+    // A cast that makes a copy in eager may be no copy in float64, and what follows not allowed.
+    if (!exact_->error.empty()) exact_ = run_varied(program_, {});
     return *exact_;
   }
   const std::vector<Outcome>& noisy() {
@@ -195,7 +197,6 @@ std::string compare_values(const Tensor& eager, const Tensor& compiled, Part par
   if (equal_bits(theirs, mine)) return "";
   if (!theirs.is_floating_point())
     return str_cat(theirs.ne(mine).sum().item<int64_t>(), " of ", theirs.numel(), " differ");
-  if ((reference.exact().*part).size() <= i) return "differs, and float64 has no such value";
   const Tensor exact = (reference.exact().*part)[i].detach().to(at::kDouble);
   const Tensor wide = theirs.to(at::kDouble), error = distance(mine.to(at::kDouble), exact);
   const Tensor unit = exact.abs() * unit_of(theirs) + std::numeric_limits<float>::min();
