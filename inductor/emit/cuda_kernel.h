@@ -71,7 +71,7 @@ class CudaKernel : KernelText {
   void begin_reduction(const Loop& outermost, const Reduction& r);
   void reduce_in_memory(const Reduce& r, Values& values, const std::string& value);
   void end_reduction(const Loop& outermost, const Reduction& r);
-  void store_row(const Reduction& r, const Accumulator& acc);
+  void store_row(const Reduction& r, const Accumulator& acc, bool of_all_groups);
   std::string across(ReduceOp op, const std::string& value) const;
 
   // Stands for the parameters until the body is written, which tells what lanes share.

@@ -90,7 +90,7 @@ void CudaKernel::end_reduction(const Loop& outermost, const Reduction& r) {
   if (acc.where == Accumulator::Where::kMemory) return;
   if (acc.where == Accumulator::Where::kRow) {
     if (among_groups) writer_->line(str_cat(between, acc.name, ");"));
-    if (program_.buffers[b].role != BufferRole::kLocal) store_row(r, acc);
+    if (program_.buffers[b].role != BufferRole::kLocal) store_row(r, acc, among_groups);
     return;
   }
   std::string value = acc.in_lanes ? across(r.reduce->op, acc.name) : acc.name;
@@ -113,13 +113,14 @@ void CudaKernel::end_reduction(const Loop& outermost, const Reduction& r) {
   dirty_.insert(b);
 }
 
-// A row of sums from registers to its target.
-void CudaKernel::store_row(const Reduction& r, const Accumulator& acc) {
+// A row of sums from registers to its target: a group's own, or by the first of the groups that
+// have the same.
+void CudaKernel::store_row(const Reduction& r, const Accumulator& acc, bool of_all_groups) {
   const Loop& l = *r.inside.back();
   const LaneMap& map = map_of(l);
   const int b = r.reduce->buffer;
   std::vector<Writer::Scope> scopes;
-  if (kernel_.groups > 1) scopes.push_back(writer_->open("if (group == 0)"));
+  if (of_all_groups) scopes.push_back(writer_->open("if (group == 0)"));
   const std::string name = enter(l);
   for (auto& scope : walk(map, name)) scopes.push_back(std::move(scope));
   const std::string place = row_place(map).str();
