@@ -106,6 +106,7 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
   for_each_node(all, [&](Expr e) {
     if (e.op() != ScalarOp::load || !in_memory(e.buffer()) || written.contains(e.buffer())) return;
     if (named.contains(e.node()) || !is_wide(e.index(), l.var, map.width)) return;
+    if (mentions(e.args(), l.var)) return;  // each element is somewhere else
     const std::string name = str_cat("v", next_wide_++);
     writer_->line(str_cat("const td_vec<", type_of(e.buffer()), ", ", map.width, "> ", name,
                           " = td_load<", map.width, ">(",

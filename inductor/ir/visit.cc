@@ -97,6 +97,14 @@ void for_each_node(std::span<const Expr> roots, const std::function<void(Expr)>&
   for (Expr root : roots) walk_nodes(root, seen, visit);
 }
 
+bool mentions(std::span<const Expr> roots, Symbol symbol) {
+  bool found = false;
+  for_each_node(roots, [&](Expr e) {
+    if (e.op() == ScalarOp::load || e.op() == ScalarOp::index) found |= e.index().mentions(symbol);
+  });
+  return found;
+}
+
 std::vector<Expr> loads(Expr root) {
   std::vector<Expr> found;
   for_each_node({&root, 1}, [&](Expr e) {

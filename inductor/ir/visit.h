@@ -46,6 +46,8 @@ std::vector<Expr> expressions(const Stmt& leaf);
 std::vector<Expr> loads(Expr root);
 // Every node below root, each once, arguments before their users.
 void for_each_node(std::span<const Expr> roots, const std::function<void(Expr)>& visit);
+// Whether an index below root, a load's or a number, contains the symbol.
+bool mentions(std::span<const Expr> roots, Symbol symbol);
 
 // Buffers a statement and everything inside it reads or writes, sorted, each once. A Reduce and a
 // Scatter read what they add to, but only write here.

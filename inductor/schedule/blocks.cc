@@ -59,14 +59,6 @@ bool can_be_divided(const Loop& loop) {
   return can;
 }
 
-bool mentions(std::span<const Expr> values, Symbol var) {
-  bool found = false;
-  for_each_node(values, [&](Expr e) {
-    if (e.op() == ScalarOp::load || e.op() == ScalarOp::index) found |= e.index().mentions(var);
-  });
-  return found;
-}
-
 int lanes_of_one_block(const SymExpr& extent) {
   const int64_t n = extent.constant().value_or(kMostLanes);
   return static_cast<int>(std::clamp<int64_t>((n + kWarp - 1) / kWarp * kWarp, kWarp, kMostLanes));
