@@ -16,6 +16,7 @@
 
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/mask_rewrites.h"
 
 namespace aten_bridge {
 namespace {
@@ -190,7 +191,7 @@ constexpr Rewrite kRewrites[] = {
 const Rewrite* find_rewrite(std::string_view op) {
   for (const Rewrite& rewrite : kRewrites)
     if (rewrite.op == op) return &rewrite;
-  return nullptr;
+  return find_mask_rewrite(op);
 }
 
 }  // namespace aten_bridge
