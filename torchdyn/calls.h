@@ -31,7 +31,7 @@ class CompiledCall {
   ~CompiledCall();
 
   // std::runtime_error where the tensors are not what it was compiled for, or where eager_reason()
-  // is not empty.
+  // is not empty; aten_bridge::EagerRaises where eager raises for their values.
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& tensors) const;
 
   const std::string& eager_reason() const;  // why nothing was compiled

@@ -113,6 +113,8 @@ std::optional<Answer> Engine::Impl::try_variants(const Call& call, const Variant
   for (v = find(call, v); v != nullptr && v != until; v = find(call, v->next)) {
     try {
       return answer(*v, call);
+    } catch (const aten_bridge::EagerRaises&) {
+      return Answer{};
     } catch (const aten_bridge::AssumptionFailed& failed) {
       failure = failed.what();
     }
@@ -189,6 +191,8 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& f
   publish(std::move(variant));
   try {
     return answer(made, call);
+  } catch (const aten_bridge::EagerRaises&) {
+    return {};
   } catch (const aten_bridge::AssumptionFailed& failed) {  // inputs changed since
     return eager(failed.what());
   }

@@ -140,10 +140,11 @@ std::vector<at::Tensor> Variant::run_checked(std::vector<at::Tensor> primals) co
   for (const aten_bridge::Assumption& a : assumptions) {
     if (!a.number) continue;
     const aten_bridge::HostNumber now = aten_bridge::read_number(graph_results[a.result]);
-    if (!aten_bridge::is_same(now, *a.number))
-      throw aten_bridge::AssumptionFailed("a number that is read on the host is " +
-                                          aten_bridge::to_string(now) + ", was " +
-                                          aten_bridge::to_string(*a.number));
+    if (aten_bridge::is_same(now, *a.number)) continue;
+    if (a.raises) throw aten_bridge::EagerRaises("an index is out of range");
+    throw aten_bridge::AssumptionFailed("a number that is read on the host is " +
+                                        aten_bridge::to_string(now) + ", was " +
+                                        aten_bridge::to_string(*a.number));
   }
   if (before) before->keep();
   return graph_results;

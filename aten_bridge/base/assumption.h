@@ -11,4 +11,10 @@ class AssumptionFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// For the values of this call eager raises: an index is out of range.
+class EagerRaises : public AssumptionFailed {
+ public:
+  using AssumptionFailed::AssumptionFailed;
+};
+
 }  // namespace aten_bridge

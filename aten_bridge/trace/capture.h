@@ -64,10 +64,11 @@ struct Mutation {
 };
 
 // What capture read from values: the operator whose results' sizes it fixed ran with these sizes,
-// or graph result number `result` was this number.
+// or graph result number `result` was this number; or must be, since eager raises otherwise.
 struct Assumption {
   int result = -1;
   std::optional<HostNumber> number;
+  bool raises = false;
 };
 
 struct Captured {

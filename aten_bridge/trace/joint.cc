@@ -131,9 +131,10 @@ Captured record_joint(const Tensors& results, const Substitution& substitution,
   Tensors outputs;
   for (const at::Tensor& result : readout.graph_results) outputs.push_back(fake_in(result));
   Tensors found;
+  recorder.trust_indices();  // the backward's are those of the forward
   if (!d.outputs.empty()) found = gradients(d, primals);
   for (const Recorder::Read& read : recorder.reads()) {
-    captured.assumptions.push_back({static_cast<int>(outputs.size()), read.number});
+    captured.assumptions.push_back({static_cast<int>(outputs.size()), read.number, read.raises});
     outputs.push_back(read.fake);
   }
   captured.draws = recorder.draws();

@@ -16,6 +16,7 @@
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/convert.h"
+#include "aten_bridge/trace/index_bounds.h"
 #include "aten_bridge/trace/refusals.h"
 
 namespace aten_bridge {
@@ -129,12 +130,17 @@ at::Tensor Recorder::add_input_like(const std::string& name, const at::Tensor& f
 
 Value Recorder::root(const at::Tensor& fake) const { return views_.root(value_of(fake)); }
 
+bool Recorder::is_converted(const at::Tensor& fake) const {
+  return value_of(fake).node->op == "aten::_to_copy";
+}
+
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
   const OperatorInfo& info = operators_.of(op);
   if (is_shape_question(arguments_on(stack, op), info.name))
     return answer_shape_question(op, info, keys, stack);
   if (info.refusal) throw CaptureError(str_cat(info.name, " ", *info.refusal));
   if (info.lazy_bit != nullptr) return compute_lazily_set(*info.lazy_bit, stack);
+  check_indices(info, arguments_on(stack, op));
   const Decomposition* decomposition = info.decomposition;
   if (decomposition != nullptr &&
       (decomposition->applies == nullptr || decomposition->applies(stack))) {
@@ -160,6 +166,16 @@ void Recorder::read_number(Stack& stack) {
   const c10::impl::ExcludeDispatchKeyGuard to_kernel(keys_down_to_fake());
   reads_.push_back({fake, aten_bridge::read_number(real)});
   stack.emplace_back(real.item());
+}
+
+// Decompositions make no indices of their own that are not inside.
+void Recorder::check_indices(const OperatorInfo& info, Boxed args) {
+  if (trusts_indices_ || !origin_.empty()) return;
+  for (const IndexBounds& bounds : index_bounds(info.name, args)) {
+    if (!is_fake(bounds.index)) continue;
+    if (!checked_.emplace(value_of(bounds.index), bounds.size, bounds.wraps).second) continue;
+    run_in_place_of(info, [&] { reads_.push_back({are_inside(bounds), true, /*raises=*/true}); });
+  }
 }
 
 // The results' types are those of the results on the real tensors.

@@ -14,8 +14,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 
 #include "aten_bridge/decompose/decompose.h"
@@ -44,6 +46,9 @@ class Recorder {
   // The Fake key: fakes and wrapped numbers in; fakes out. Throws CaptureError.
   void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack);
 
+  // From here on no index is checked.
+  void trust_indices() { trusts_indices_ = true; }
+
   // The value whose memory a fake's value shares when views are run as views.
   Value root(const at::Tensor& fake) const;
 
@@ -51,9 +56,13 @@ class Recorder {
   struct Read {
     at::Tensor fake;
     std::optional<HostNumber> number;
+    bool raises = false;  // eager raises where it is another one
   };
   const std::vector<Read>& reads() const { return reads_; }
   bool draws() const { return draws_; }
+
+  // Whether a fake is another value converted to its dtype.
+  bool is_converted(const at::Tensor& fake) const;
 
   // Whether some view was conjugated or negated: values of its own in the graph, memory of its base
   // in eager.
@@ -65,6 +74,8 @@ class Recorder {
 
  private:
   void read_number(Stack& stack);
+  // Records whether the indices among the arguments are inside, as numbers to be read by each run.
+  void check_indices(const OperatorInfo& info, std::span<const c10::IValue> args);
   Inferred infer_from_values(const c10::OperatorHandle& op, std::span<const c10::IValue> args);
   void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
   void record(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack);
@@ -81,6 +92,8 @@ class Recorder {
   Graph graph_{"joint"};
   Evaluator evaluator_{graph_};
   std::vector<Read> reads_;
+  bool trusts_indices_ = false;
+  absl::flat_hash_set<std::tuple<Value, int64_t, bool>> checked_;  // index, size, wraps
   bool draws_ = false;
   OperatorTable operators_;
   ViewTable views_;

@@ -322,12 +322,36 @@ TEST(Compile, TrainsABatchNormAndReadsItsStatistics) {
   expect_alike(x);
 }
 
-// A known gap: where this fails, it is closed, and the README's last paragraph says too much.
-TEST(KnownGap, AnIndexOutOfRangeIsClampedWhereEagerRaises) {
+TEST(Compile, AnIndexOutOfRangeRaisesAsInEager) {
   auto f = [](const Tensor& table, const Tensor& ids) { return torch::embedding(table, ids) + 1; };
-  const Tensor table = torch::randn({4, 3}), ids = torch::tensor({1, 9});
-  EXPECT_ANY_THROW(f(table, ids));
-  EXPECT_NO_THROW(compile(f)(table, ids));
+  auto compiled = compile(f);
+  const Tensor table = torch::randn({4, 3}), ids = torch::tensor({1, 3});
+  EXPECT_TRUE(torch::equal(compiled(table, ids), f(table, ids)));
+  for (int64_t wrong : {4, -1})
+    EXPECT_THROW(compiled(table, torch::tensor({int64_t{1}, wrong})), c10::IndexError);
+  EXPECT_TRUE(torch::equal(compiled(table, ids), f(table, ids)));
+  EXPECT_EQ(explain(compiled).variants.size(), 1u);
+}
+
+TEST(Compile, AnIndexOutOfRangeOnTheFirstCallRaisesAsInEager) {
+  auto f = [](const Tensor& x, const Tensor& index) { return x.gather(1, index).sigmoid(); };
+  auto compiled = compile(f);
+  const Tensor x = torch::randn({2, 3});
+  const auto index = [](int64_t i) { return torch::full({2, 2}, i, torch::kLong); };
+  EXPECT_THROW(compiled(x, index(3)), std::exception);
+  EXPECT_TRUE(torch::equal(compiled(x, index(2)), f(x, index(2))));
+}
+
+TEST(Compile, AnIgnoredClassIsInside) {
+  auto f = [](const Tensor& x, const Tensor& target) {
+    return torch::nn::functional::cross_entropy(x, target);
+  };
+  auto compiled = compile(f);
+  const Tensor x = torch::randn({4, 5});
+  for (const auto& target : {torch::tensor({0, 4, -100, 2}), torch::tensor({-100, 4, 3, 2})})
+    EXPECT_TRUE(torch::allclose(compiled(x, target), f(x, target)));
+  EXPECT_THROW(compiled(x, torch::tensor({0, 5, 1, 2})), c10::IndexError);
+  EXPECT_EQ(explain(compiled).variants.size(), 1u);
 }
 
 TEST(Compile, ServesManyThreads) {

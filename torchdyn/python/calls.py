@@ -18,7 +18,8 @@ class CompiledCall:
     """A callable for arguments of the structure, types and sizes of its samples.
 
     Other tensors raise RuntimeError. What the samples hold besides tensors is baked in. Where
-    `eager_reason` is not empty, a call runs the original callable.
+    `eager_reason` is not empty, a call runs the original callable, as it does for values for which
+    that raises.
     """
 
     def __init__(self, function, result_of, compiled):
@@ -30,7 +31,8 @@ class CompiledCall:
         if self.eager_reason:
             return self._function(*args)
         tensors = [leaf for leaf in tree_flatten(args)[0] if isinstance(leaf, torch.Tensor)]
-        return self._result_of(self._compiled(tensors))
+        results = self._compiled(tensors)
+        return self._function(*args) if results is None else self._result_of(results)
 
     @property
     def eager_reason(self) -> str:

@@ -1,9 +1,12 @@
 // The extension module torchdyn._C: traces Python callables over sample tensors and compiles them.
 //   calls = _C.compile_calls([(fn, [x, w]), ...])   # fn(*tensors) -> list of tensors
 //   results = calls[0]([x, w])
+#include <optional>
+
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/calls.h"
 #include "torchdyn/operators.h"
@@ -48,6 +51,14 @@ std::vector<std::unique_ptr<CompiledCall>> compile_callables(
   return compile_calls(calls);
 }
 
+std::optional<Tensors> results_of(const CompiledCall& call, const Tensors& tensors) {
+  try {
+    return call(tensors);
+  } catch (const aten_bridge::EagerRaises&) {
+    return std::nullopt;
+  }
+}
+
 py::list graphs_of(const CompiledCall& call) {
   py::list graphs;
   for (const Explanation::Graph& graph : call.explanation().graphs) {
@@ -56,9 +67,10 @@ py::list graphs_of(const CompiledCall& call) {
       kernels.append(py::dict(py::arg("name") = kernel.name, py::arg("origins") = kernel.origins,
                               py::arg("launches") = kernel.launches,
                               py::arg("bytes") = kernel.bytes));
-    graphs.append(py::dict(
-        py::arg("name") = graph.name, py::arg("text") = graph.text, py::arg("kernels") = kernels,
-        py::arg("extern_calls") = graph.extern_calls, py::arg("not_fused") = graph.not_fused));
+    graphs.append(
+        py::dict(py::arg("name") = graph.name, py::arg("text") = graph.text,
+                 py::arg("kernels") = kernels, py::arg("extern_calls") = graph.extern_calls,
+                 py::arg("not_fused") = graph.not_fused, py::arg("rejected") = graph.rejected));
   }
   return graphs;
 }
@@ -74,15 +86,16 @@ PYBIND11_MODULE(_C, module) {
   module.doc() = "Traces Python callables over sample tensors and compiles them.";
   py::class_<CompiledCall>(module, "CompiledCall",
                            "A callable compiled for tensors of these types and sizes.")
-      .def("__call__", &CompiledCall::operator(), py::arg("tensors"),
-           py::call_guard<py::gil_scoped_release>(),
-           "The results for a list of tensors; RuntimeError where they are not what it was "
+      .def("__call__", &results_of, py::arg("tensors"), py::call_guard<py::gil_scoped_release>(),
+           "The results for a list of tensors, None where eager raises for their values; "
+           "RuntimeError where they are not what it was "
            "compiled for, or where eager_reason is not empty.")
       .def_property_readonly(
           "eager_reason", [](const CompiledCall& c) { return c.eager_reason(); },
           "Why nothing was compiled; empty where it was.")
       .def_property_readonly("graphs", &graphs_of,
-                             "One dict a graph: name, text, kernels, extern_calls, not_fused.")
+                             "One dict a graph: name, text, kernels, extern_calls, not_fused, "
+                             "rejected.")
       .def_property_readonly(
           "capture_ms", [](const CompiledCall& c) { return c.explanation().capture_ms; },
           "Milliseconds of the trace.");
