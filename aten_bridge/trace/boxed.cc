@@ -98,6 +98,12 @@ bool draws_random_numbers(const c10::OperatorHandle& op) {
 
 bool mutates(const c10::FunctionSchema& schema) { return schema.is_mutable(); }
 
+bool has_out(const c10::FunctionSchema& schema) {
+  const auto& arguments = schema.arguments();
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const c10::Argument& a) { return a.is_out(); });
+}
+
 bool returns_view(const c10::FunctionSchema& schema) {
   if (schema.name() == "aten::_unsafe_view") return true;  // so it does, and promises not to matter
   const auto& returns = schema.returns();

@@ -38,6 +38,7 @@ c10::OperatorHandle find_operator(std::string_view name);  // CaptureError when 
 
 bool draws_random_numbers(const c10::OperatorHandle& op);
 bool mutates(const c10::FunctionSchema& schema);  // writes to an argument
+bool has_out(const c10::FunctionSchema& schema);  // results go to arguments of the caller
 bool returns_view(
     const c10::FunctionSchema& schema);  // output aliases an argument it does not write
 

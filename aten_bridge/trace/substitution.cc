@@ -123,11 +123,23 @@ void Substitution::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
         c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::DeferredInit);
     op.redispatchBoxed(keys & kBelow, &stack);
   }
+  if (info.has_out) refuse_other_dtype(info, std::span(stack).subspan(below));
   strides.keep();
   for_each_tensor(std::span(stack).subspan(below), [&](const at::Tensor& tensor) {
     if (!at::functionalization::impl::isFunctionalTensor(tensor) || find(tensor) >= 0) return;
     forbid_data(tensor);
     made_.push_back({c10::weak_intrusive_ptr<c10::TensorImpl>(tensor.getIntrusivePtr()), &info});
+  });
+}
+
+// Most kernels refuse an `out=` of another dtype; functionalization converts the result.
+void Substitution::refuse_other_dtype(const OperatorInfo& info,
+                                      std::span<const c10::IValue> results) const {
+  for_each_tensor(results, [&](const at::Tensor& tensor) {
+    if (!at::functionalization::impl::isFunctionalTensor(tensor)) return;
+    if (recorder_.is_converted(at::functionalization::impl::from_functional_tensor(tensor)))
+      throw CaptureError(
+          str_cat(info.name, " writes to a tensor of another dtype than its result"));
   });
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ class Substitution {
  private:
   struct Made;
   at::Tensor stand_in(const at::Tensor& tensor, const std::string& op) const;
+  void refuse_other_dtype(const OperatorInfo& info, std::span<const c10::IValue> results) const;
   void refuse_update_of_parameter(const c10::OperatorHandle& op, const OperatorInfo& info,
                                   const Stack& stack) const;
   void refuse_state_of_optimizer(const OperatorInfo& info, const c10::IValue& self) const;

@@ -130,6 +130,16 @@ TEST(Refusal, ChangingAnInputsShapeInPlace) {
               HasSubstr("shape, strides or storage of 'x'"));
 }
 
+TEST(Refusal, WritingAResultToATensorOfAnotherDtype) {
+  const at::Tensor x = torch::randn({3}), out = torch::empty({3}, at::kLong);
+  EXPECT_THAT(refusal_of({{"x", x}, {"out", out}},
+                         [](const Tensors& t) {
+                           at::Tensor to = t[1];
+                           return Tensors{at::amax_out(to, t[0], 0, true)};
+                         }),
+              HasSubstr("aten::amax.out writes to a tensor of another dtype"));
+}
+
 TEST(Refusal, ChangingAnInputThatSharesMemoryWithAnother) {
   const at::Tensor x = torch::zeros({2, 3});
   EXPECT_THAT(refusal_of({{"x", x}, {"row", x.select(0, 1)}},
