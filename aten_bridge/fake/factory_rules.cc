@@ -5,6 +5,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/native/RangeUtils.h>
 #include <ATen/native/TensorFactories.h>
 #include <c10/core/DefaultDtype.h>
 
@@ -27,12 +28,10 @@ Types range(const at::Scalar& start, const at::Scalar& end, const at::Scalar& st
                      : std::all_of(numbers.begin(), numbers.end(), integral)
                          ? c10::ScalarType::Long
                          : c10::get_default_dtype_as_scalartype();
-  const double distance = dtype == c10::ScalarType::Long
-                              ? static_cast<double>(end.to<int64_t>() - start.to<int64_t>())
-                              : end.to<double>() - start.to<double>();
-  const double by =
-      dtype == c10::ScalarType::Long ? static_cast<double>(step.to<int64_t>()) : step.to<double>();
-  return {dense({static_cast<int64_t>(std::ceil(distance / by))}, dtype, result_device(args))};
+  const int64_t size = dtype == c10::ScalarType::Long
+                           ? at::native::compute_arange_size<int64_t>(start, end, step)
+                           : at::native::compute_arange_size<double>(start, end, step);
+  return {dense({size}, dtype, result_device(args))};
 }
 
 // (end, ...), (start, end, ...), (start, end, step, ...)

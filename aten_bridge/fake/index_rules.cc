@@ -14,6 +14,7 @@ namespace {
 
 // (weight, indices, padding_idx, scale_grad_by_freq, sparse)
 Types embedding(Arguments a) {
+  TORCH_CHECK(tensor(a, 0).dim() == 2, "'weight' must be 2-D");
   Sizes sizes = tensor(a, 1).sizes().vec();
   const auto row = tensor(a, 0).sizes().slice(1);
   sizes.insert(sizes.end(), row.begin(), row.end());
@@ -55,6 +56,7 @@ Types bucketize_number(Arguments a) { return {dense({}, place_type(a[2]), tensor
 // (self, shifts, dims): slices are concatenated, which keeps channels last on the CPU
 Types roll(Arguments a) {
   const at::Tensor& self = tensor(a, 0);
+  for (int64_t dim : a[2].toIntVector()) self.size(dim);  // raises where there is none
   if (a[2].toIntVector().empty() || self.is_cuda()) return {dense(self.sizes().vec(), self)};
   if (self.numel() == 0) return {like(self)};
   return {dense(self.sizes().vec(), self, self.suggest_memory_format())};

@@ -95,7 +95,23 @@ Types eig(Arguments a) {
   Sizes values = self.sizes().vec();
   values.pop_back();
   const auto dtype = c10::toComplexType(self.scalar_type());
-  return {dense(values, dtype, self), by_columns(self.sizes().vec(), dtype, self)};
+  const Sizes square = self.sizes().vec();
+  return {dense(values, dtype, self),
+          self.is_cuda() ? dense(square, dtype, self) : by_columns(square, dtype, self)};
+}
+// (A, full_matrices, compute_uv, *, driver?): U, S, Vh; cuSOLVER's V lies by columns
+Types svd(Arguments a) {
+  const at::Tensor& self = tensor(a, 0);
+  const Sizes batch = self.sizes().slice(0, self.dim() - 2).vec();
+  const int64_t m = self.size(-2), n = self.size(-1), k = std::min(m, n);
+  Sizes values = batch;
+  values.push_back(k);
+  const TensorType s = dense(values, c10::toRealValueType(self.scalar_type()), self);
+  if (!a[2].toBool()) return {dense({0}, self), s, dense({0}, self)};
+  const bool full = a[1].toBool();
+  const Sizes u = with(batch, {m, full ? m : k}), vh = with(batch, {full ? n : k, n});
+  return {by_columns(u, self.scalar_type(), self), s,
+          self.is_cuda() ? dense(vh, self) : by_columns(vh, self.scalar_type(), self)};
 }
 
 Types eigvals(Arguments a) { return {eig(a)[0]}; }
@@ -166,6 +182,7 @@ constexpr ShapeRule kRules[] = {
     {"aten::linalg_pinv.atol_rtol_tensor", pinv},
     {"aten::_linalg_check_errors", nothing},
     {"aten::linalg_eig", eig},
+    {"aten::_linalg_svd", svd},
     {"aten::_linalg_eigvals", eigvals},
     {"aten::linalg_lstsq", lstsq},
     {"aten::ormqr", ormqr},

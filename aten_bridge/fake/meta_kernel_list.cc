@@ -391,7 +391,7 @@ constexpr std::string_view kLinearAlgebra[] = {
     "aten::linalg_qr",           "aten::lu_unpack",
     "aten::triangular_solve",    "aten::_linalg_det",
     "aten::_linalg_eigh",        "aten::_linalg_slogdet",
-    "aten::_linalg_solve_ex",    "aten::_linalg_svd",
+    "aten::_linalg_solve_ex",
 };
 
 constexpr std::string_view kResampling[] = {

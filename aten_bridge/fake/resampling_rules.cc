@@ -57,7 +57,11 @@ Types gradient(Arguments a) {
 }
 
 // (self, indices, output_size, ...)
-Types max_unpool2d(Arguments a) { return {in_format_of(tensor(a, 0), a[2].toIntVector())}; }
+Types max_unpool2d(Arguments a) {
+  const at::Tensor& self = tensor(a, 0);
+  const Sizes spatial = a[2].toIntVector();
+  return {self.is_cuda() ? dense(with_spatial(self, spatial), self) : in_format_of(self, spatial)};
+}
 Types max_unpool3d(Arguments a) {
   return {dense(with_spatial(tensor(a, 0), a[2].toIntVector()), tensor(a, 0))};
 }
