@@ -83,7 +83,7 @@ Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor&
 // log(1 + exp(-t x))
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   return loss(self, target, reduction,
-              [](const Tensor& x, const Tensor& t) { return t.neg().mul(x).exp().add(1).log(); });
+              [](const Tensor& x, const Tensor& t) { return t.neg().mul(x).exp().log1p(); });
 }
 
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,

@@ -6,9 +6,17 @@
 namespace aten_bridge::decompose {
 namespace {
 
+// As ATen's kernels take a factor of whole numbers.
+Scalar factor(const Scalar& number, const Tensor& of) {
+  const auto dtype = of.scalar_type();
+  return c10::isIntegralType(dtype, /*includeBool=*/false) ? Scalar(number.toLong()) : number;
+}
+
 // beta * self + alpha * product; self is not read when beta is zero (ATen: NaN in it then does not
 // count).
-Tensor combine(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
+Tensor combine(const Tensor& self, const Tensor& product, const Scalar& given_beta,
+               const Scalar& given_alpha) {
+  const Scalar beta = factor(given_beta, product), alpha = factor(given_alpha, product);
   const Tensor scaled = alpha.equal(1) ? product : product.mul(alpha);
   if (beta.equal(0)) return scaled;
   return scaled.add(beta.equal(1) ? self : self.mul(beta));

@@ -56,7 +56,8 @@ Verdict arange(Builder& b, const Node& node) {
 
 // Numbers at equal distances, counted from the nearer end.
 Term line(Builder& b, const Node& node, const Nest& nest, Elementwise& e) {
-  const DType dtype = is_floating(e.common()) ? compute_dtype(e.common()) : DType::kFloat64;
+  const DType of_integers = e.on_cuda() ? DType::kFloat32 : DType::kFloat64;
+  const DType dtype = is_floating(e.common()) ? compute_dtype(e.common()) : of_integers;
   // A tensor's value is read as it is: only integers are converted to the result's dtype first.
   const auto bound = [&](std::string_view name) {
     return cast(dtype, is_floating(e.common()) ? e.raw(name) : e[name]);

@@ -33,20 +33,18 @@ Term rounding(Elementwise& e) {
 
 // ---- Arithmetic ----
 
+// Those of truth values are "and" and "or".
+Term product(const Term& x, const Term& y) {
+  return x.dtype() == DType::kBool ? bit_and(x, y) : x * y;
+}
+Term sum(const Term& x, const Term& y) { return x.dtype() == DType::kBool ? bit_or(x, y) : x + y; }
 Term scaled(Elementwise& e, std::string_view arg) {
-  const Term x = e[arg];
-  return e.known("alpha") == 1.0 ? x : x * e["alpha"];
+  return e.known("alpha") == 1.0 ? e[arg] : product(e[arg], e["alpha"]);
 }
-Term add(Elementwise& e) {
-  if (e.common() == DType::kBool) return bit_or(e["self"], e["other"]);
-  return e["self"] + scaled(e, "other");
-}
+Term add(Elementwise& e) { return sum(e["self"], scaled(e, "other")); }
 Term sub(Elementwise& e) { return e["self"] - scaled(e, "other"); }
 Term rsub(Elementwise& e) { return e["other"] - scaled(e, "self"); }
-Term mul(Elementwise& e) {
-  if (e.common() == DType::kBool) return bit_and(e["self"], e["other"]);
-  return e["self"] * e["other"];
-}
+Term mul(Elementwise& e) { return product(e["self"], e["other"]); }
 
 // ATen raises where an integer is divided by zero.
 bool may_raise(Elementwise& e) {
@@ -125,12 +123,8 @@ Term lerp(Elementwise& e) {
 
 // beta * self + alpha * vec1 (x) vec2; vec1 stands along the rows.
 Term addr(Elementwise& e) {
-  const bool logic = e.common() == DType::kBool;
-  const auto times = [&](const Term& a, const Term& b) { return logic ? bit_and(a, b) : a * b; };
-  const Term outer = times(e["alpha"], times(e.row("vec1"), e["vec2"]));
-  if (e.known("beta") == 0.0) return outer;
-  const Term self = times(e["beta"], e["self"]);
-  return logic ? bit_or(self, outer) : self + outer;
+  const Term outer = product(e["alpha"], product(e.row("vec1"), e["vec2"]));
+  return e.known("beta") == 0.0 ? outer : sum(product(e["beta"], e["self"]), outer);
 }
 // A power of ten is rounded to the dtype.
 Term round_decimals(Elementwise& e) {

@@ -79,6 +79,12 @@ Term wide_x(Elementwise& e) {
 
 // ---- Gamma and error functions ----
 
+// On the CPU ATen sums its terms in float64.
+Term zeta_of(Elementwise& e, const Term& x, const Term& q) {
+  if (e.on_cuda()) return zeta(x, q);
+  return cast(x.dtype(), zeta(cast(DType::kFloat64, x), cast(DType::kFloat64, q)));
+}
+
 // psi's derivative of order n: (-1)^(n + 1) n! zeta(n + 1, x).
 Term polygamma(Elementwise& e) {
   const Term x = e["self"];
@@ -86,9 +92,11 @@ Term polygamma(Elementwise& e) {
   if (n == 0) return digamma(x);
   if (n == 1) return trigamma(x);
   const double factorial = std::exp(std::lgamma(n + 1));
-  return zeta(number(x, n + 1), x) * (std::fmod(n, 2) == 1 ? factorial : -factorial);
+  return zeta_of(e, number(x, n + 1), x) * (std::fmod(n, 2) == 1 ? factorial : -factorial);
 }
-Term hurwitz_zeta(Elementwise& e) { return is_half(e) ? e.refuse() : zeta(e["self"], e["other"]); }
+Term hurwitz_zeta(Elementwise& e) {
+  return is_half(e) ? e.refuse() : zeta_of(e, e["self"], e["other"]);
+}
 Term log_ndtr(Elementwise& e) {
   if (is_half(e)) return e.refuse();
   const Term x = e["self"], t = x * M_SQRT1_2;
