@@ -168,6 +168,8 @@ absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> l
   for (const Rejection& rejection : rejected) {
     const auto found = operators.find(rejection.kernel.name);
     if (found == operators.end()) continue;  // another graph's
+    planned.report.rejected.push_back(
+        str_cat(rejection.kernel.name, ": ", std::string(rejection.status.message())));
     const std::string repro = write_repro(*planned.graph, *planned.backend, rejection);
     say_once(rejection.kernel.name, str_cat("the compiler rejected ", rejection.kernel.name,
                                             ", so ", found->second, " run in ATen; ",
@@ -175,8 +177,10 @@ absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> l
                                                           : str_cat("a repro is in ", repro)));
   }
   auto again = plan_graph(*planned.graph, std::move(left), timing);
-  if (again.ok()) planned = *std::move(again);
-  return again.status();
+  if (!again.ok()) return again.status();
+  again->report.rejected = std::move(planned.report.rejected);
+  planned = *std::move(again);
+  return absl::OkStatus();
 }
 
 // Builds, and where a compiler rejects kernels, plans and builds again without them. Every round

@@ -77,6 +77,7 @@ struct Explanation {
     std::vector<Kernel> kernels;
     std::vector<std::string> extern_calls;  // ATen operators called, in order
     std::vector<std::string> not_fused;     // why neighbours stayed apart
+    std::vector<std::string> rejected;      // kernels that the compiler did not take, and why
   };
   struct Variant {
     std::vector<std::string> guards;

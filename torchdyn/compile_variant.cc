@@ -64,6 +64,7 @@ Explanation::Graph explain_graph(const Graph& graph, const CompiledGraph& compil
   out.extern_calls = compiled.report.extern_calls;
   for (const auto& n : compiled.report.not_fused)
     out.not_fused.push_back(n.first + " and " + n.second + ": " + n.reason);
+  out.rejected = compiled.report.rejected;
   return out;
 }
 

@@ -25,6 +25,7 @@ void print_graph(std::ostream& out, const Explanation::Graph& graph) {
   }
   print_extern_calls(out, graph.extern_calls);
   for (const std::string& reason : graph.not_fused) out << "    not fused: " << reason << "\n";
+  for (const std::string& kernel : graph.rejected) out << "    rejected: " << kernel << "\n";
 }
 
 void print_variant(std::ostream& out, const Explanation::Variant& variant) {

@@ -68,6 +68,7 @@ Expr Builder::clamped(Expr place, const SymExpr& size) {
 
 Expr Builder::load_at(const TensorRef& ref, std::vector<SymExpr> at, std::vector<int> dims,
                       std::vector<Expr> places) {
+  TD_CHECK(at.size() == ref.sizes.size(), "as many indices as dimensions");
   for (size_t n = 0; n < dims.size(); ++n) {
     places[n] = clamped(pool().cast(DType::kInt64, places[n]), ref.sizes[dims[n]]);
     at[dims[n]] = SymExpr::symbol({'t', static_cast<int>(n)});

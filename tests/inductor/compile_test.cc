@@ -267,6 +267,8 @@ TEST(Compile, ARejectedKernelIsLeftToAtenAlone) {
   EXPECT_THAT(result->report.kernels, SizeIs(1));
   EXPECT_THAT(result->report.extern_calls,
               ElementsAre("aten::mm", "aten::mul.Tensor", "aten::tanh"));
+  EXPECT_THAT(result->report.rejected,
+              ElementsAre(::testing::HasSubstr("failed with exit code 1")));
 }
 
 TEST(Compile, AGraphOfRejectedKernelsRunsInAten) {

@@ -25,6 +25,7 @@ struct Report {  // for explain()
   std::vector<KernelReport> kernels;
   std::vector<std::string> extern_calls;  // operators, in order of call
   std::vector<FusionNote> not_fused;
+  std::vector<std::string> rejected;  // kernels that the compiler did not take, with its words
   int64_t arena_bytes = 0;
 };
 
