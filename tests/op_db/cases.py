@@ -12,6 +12,7 @@ os.environ.setdefault("PYTORCH_TESTING_DEVICE_ONLY_FOR", "cpu,cuda")
 import numpy
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, ReductionOpInfo, UnaryUfuncInfo
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32,
           torch.uint8, torch.bool, torch.complex64)
@@ -35,7 +36,27 @@ class Case:
     index: int  # among the row's cases; error inputs come last
     function: Callable
     args: tuple[Any, Any, Any]  # input, positional, keywords: pytrees with tensors
-    raises: bool = False  # an error input
+
+
+KINDS = ("pointwise", "reduction", "view")
+
+
+def kind_of(row):
+    """One of KINDS as PyTorch's schemas and tags have it, else "other"."""
+    op = OPS[row.op]
+    packet = getattr(torch.ops.aten, op.aten_name, None)
+    overloads = [getattr(packet, name) for name in packet.overloads()] if packet else []
+    tags = {tag for overload in overloads for tag in overload.tags}
+    if any(a.alias_info is not None and not a.alias_info.is_write
+           for overload in overloads for a in overload._schema.arguments):
+        return "view"
+    if torch.Tag.view_copy in tags:
+        return "view"
+    if torch.Tag.reduction in tags or isinstance(op, ReductionOpInfo):
+        return "reduction"
+    if torch.Tag.pointwise in tags or isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo)):
+        return "pointwise"
+    return "other"
 
 
 def rows(device):
@@ -62,7 +83,7 @@ def cases_of(row):
     if op.error_inputs_func is not None and row.dtype == "float32":
         for error in op.error_inputs(row.device):
             s = error.sample_input
-            cases.append(Case(row, len(cases), _call(op, s), (s.input, s.args, s.kwargs), True))
+            cases.append(Case(row, len(cases), _call(op, s), (s.input, s.args, s.kwargs)))
     return cases
 
 

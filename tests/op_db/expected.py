@@ -34,10 +34,11 @@ class Expected:
             if not line or line.startswith("#"):
                 continue
             operators, dtypes, problem, example, reason = line.split("\t")
-            op, dtype, index = example.split()
+            op, dtype, index, device = [*example.split(), "cpu"][:4]
             rows.append(Expectation(re.compile(operators),
                                     () if dtypes == "*" else tuple(dtypes.split(",")),
-                                    re.compile(problem), (f"{op} {dtype}", int(index)), reason))
+                                    re.compile(problem), (f"{op} {dtype} {device}", int(index)),
+                                    reason))
         return cls(rows)
 
     def reason(self, row, problem):

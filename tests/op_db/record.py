@@ -33,6 +33,15 @@ def digest(operators):
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
+def _commit():
+    """Of this tree; "" where it is a copy without a repository."""
+    try:
+        return subprocess.run(["git", "-C", str(TREE), "describe", "--always", "--dirty"],
+                              capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 class Record:
     def __init__(self, path):
         self.path, self.rows = path, {}
@@ -40,9 +49,7 @@ class Record:
             for line in path.read_text().splitlines():
                 row = json.loads(line)
                 self.rows[row["row"]] = row
-        commit = subprocess.run(["git", "-C", str(TREE), "describe", "--always", "--dirty"],
-                                capture_output=True, text=True, check=False)
-        self.commit = commit.stdout.strip()
+        self.commit = _commit()
 
     def holds(self, row):
         known = self.rows.get(str(row))

@@ -12,6 +12,8 @@ expected (expected.tsv) and all expected failures fail.
 import argparse
 import collections
 import json
+import math
+import multiprocessing
 import os
 import pathlib
 import re
@@ -19,7 +21,6 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,50 +30,46 @@ import cases  # noqa: E402
 from cases import Row  # noqa: E402
 from expected import Expected  # noqa: E402
 from record import Record  # noqa: E402
-from worker import run_rows  # noqa: E402
+from worker import empty_record, run_rows  # noqa: E402
 
 CHUNK = 24  # rows a process
 TIME_LIMIT = 600  # seconds of a process
 
 
 class Child:
-    """A forked process that runs rows: importing the database takes seconds, forking does not."""
+    """A process that runs rows. Importing the database takes seconds, forking does not; but CUDA does
+    not outlive a fork, so there each process is a new one and gets more rows."""
 
     def __init__(self, rows, every, always):
         self.rows = rows
-        self.out = tempfile.TemporaryFile("w+")
+        self.out = tempfile.NamedTemporaryFile("r")
         self.end = time.time() + TIME_LIMIT
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                run_rows(rows, every, always, self.out)
-                status = 0
-            except BaseException:  # noqa: BLE001  told, then the process ends
-                traceback.print_exc()
-                status = 1
-            os._exit(status)
+        start = "fork" if rows[0].device == "cpu" else "spawn"
+        self.process = multiprocessing.get_context(start).Process(
+            target=run_rows, args=(rows, every, always, self.out.name))
+        self.process.start()
 
     def ended(self):
         """None while it runs, else why it ended: "" when all is done."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if pid == 0:
+        if self.process.is_alive():
             if time.time() < self.end:
                 return None
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            self.process.kill()
+            self.process.join()
             return f"took more than {TIME_LIMIT} s"
-        if os.WIFSIGNALED(status):
-            return f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
+        status = self.process.exitcode
+        if status < 0:
+            return f"ended by {signal.Signals(-status).name}"
         return "" if status == 0 else "ended with an exception"
 
     def messages(self):
-        self.out.seek(0)
         return [json.loads(line) for line in self.out]
 
 
 def run(rows, every, always, jobs, record):
     """Adds each row's result to the record. A process that dies is followed by one for each row that was in flight."""
-    count = max(1, (len(rows) + CHUNK - 1) // CHUNK)
+    chunk = CHUNK if rows and rows[0].device == "cpu" else max(CHUNK, len(rows) // (2 * jobs))
+    count = max(1, (len(rows) + chunk - 1) // chunk)
     waiting = [rows[i::count] for i in range(count)]
     running, progress, records = [], Progress(len(rows)), {}
     while waiting or running:
@@ -98,8 +95,7 @@ def run(rows, every, always, jobs, record):
 
 
 def dead(row, why):
-    return {"row": str(row), "cases": 1, "passed": 0, "fused": 0, "problems": [[0, why]],
-            "operators": []}
+    return {**empty_record(row), "cases": 1, "ran": 1, "problems": [[0, why]]}
 
 
 def reason_of(problem):
@@ -121,27 +117,41 @@ class Progress:
               f"{time.time() - self.start:.0f} s", file=sys.stderr, flush=True)
 
 
+def print_counts(title, groups):
+    """A line a group of records: its name and the records."""
+    print(f"{title:<12}{'cases':>8}{'passed':>8}{'share':>9}{'no extern call':>16}{'distance':>10}")
+    for name, records in groups.items():
+        n = collections.Counter()
+        for record in records:
+            n.update({what: record[what]
+                      for what in ("cases", "passed", "ran", "fused", "log_ratios", "ratios")})
+        distance = f"{math.exp(n['log_ratios'] / n['ratios']):.2f}" if n["ratios"] else "-"
+        print(f"{name:<12}{n['cases']:>8}{n['passed']:>8}{n['passed'] / max(1, n['cases']):>9.2%}"
+              f"{n['fused'] / max(1, n['ran']):>16.2%}{distance:>10}")
+
+
 def print_summary(records, expected):
     """Returns the number of failures that nobody expects."""
-    by_dtype = collections.defaultdict(collections.Counter)
+    by_dtype, by_kind = collections.defaultdict(list), collections.defaultdict(list)
     reasons = collections.defaultdict(lambda: [0, set()])
     unexpected = 0
     for record in records.values():
         row = Row(*record["row"].split())
-        for count in (by_dtype[row.dtype], by_dtype["all"]):
-            count.update({what: record[what] for what in ("cases", "passed", "fused")})
+        by_dtype[row.dtype].append(record)
+        if row.dtype == "float32":
+            by_kind[cases.kind_of(row)].append(record)
         for _, problem in record["problems"]:
             reason = expected.reason(row, problem)
             unexpected += reason is None
-            by_dtype[row.dtype]["expected"] += reason is not None
-            by_dtype["all"]["expected"] += reason is not None
             known = reasons["expected: " + reason if reason else reason_of(problem)]
             known[0] += 1
             known[1].add(row.op)
-    print(f"{'dtype':<12}{'cases':>8}{'passed':>8}{'share':>9}{'no extern call':>16}{'expected to fail':>18}")
-    for dtype, n in by_dtype.items():
-        print(f"{dtype:<12}{n['cases']:>8}{n['passed']:>8}{n['passed'] / max(1, n['cases']):>9.2%}"
-              f"{n['fused'] / max(1, n['cases']):>16.2%}{n['expected']:>18}")
+    print_counts("dtype", {**by_dtype, "all": list(records.values())})
+    print()
+    print_counts("float32", by_kind)
+    for kind in cases.KINDS:
+        calls = sorted((r["fused"] - r["ran"], Row(*r["row"].split()).op) for r in by_kind[kind])
+        print(f"{kind}, extern calls: " + ", ".join(f"{op} {-n}" for n, op in calls if n < 0))
     print("\nfailures  reason")
     for reason, (count, ops) in sorted(reasons.items(), key=lambda item: -item[1][0]):
         print(f"{count:>8}  {reason}  [{', '.join(sorted(ops)[:4])}{', ...' if len(ops) > 4 else ''}]")
@@ -171,8 +181,7 @@ def main():
         for index, problem in result["problems"][:options.show]:
             print(f"{result['row']}  case {index}: {problem}")
     unexpected = print_summary(records, expected)
-    by_row = {" ".join(r["row"].split()[:2]): r for r in records.values()}
-    passing = list(expected.passing(by_row))
+    passing = list(expected.passing(records))
     for expectation in passing:
         print(f"expected to fail, but does not: {expectation.example}: {expectation.reason}")
     print(f"{sum(r['passed'] for r in records.values())} passed, {unexpected} failed unexpectedly, "

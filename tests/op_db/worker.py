@@ -1,8 +1,9 @@
 """Runs rows of the database: a JSON object a row into a file.
 
-    run_rows(rows, 20, set(), open("out.jsonl", "w"))
+    run_rows(rows, 20, set(), "out.jsonl")
 """
 import json
+import math
 import re
 import zlib
 
@@ -10,9 +11,12 @@ import torch
 
 import torchdyn
 from cases import cases_of
-from compare import difference, eager_raises
+from compare import Comparison
+from outcome import Outcome
 
 BATCH = 200  # cases whose kernels are built together
+# A row may be this much further from float64 than eager, on average of at least so many cases.
+RATIO, RATIO_CASES = 1.5, 8
 
 
 def chosen(case, every):
@@ -31,48 +35,81 @@ def operators_of(call):
 
 
 def check(cases):
-    """[(case, problem, fused, operators)] of a batch. fused: no extern call."""
+    """What became of each case of a batch, as the fields of its row's record that it adds to."""
     compiled = torchdyn.compile_calls([(c.function, c.args) for c in cases])
     for case, call in zip(cases, compiled):
         if call.eager_reason:
             # Right where eager itself raises: the call raises the same.
-            problem = "" if eager_raises(case) else "eager: " + call.eager_reason
-            yield case, problem, False, operators_in(call.eager_reason)
+            raised = Outcome(case.function, case.args).error is not None
+            yield case, {"problem": "" if raised else "eager: " + call.eager_reason,
+                         "raised": raised, "fused": False, "externs": set(), "ratio": None,
+                         "operators": operators_in(call.eager_reason)}
             continue
-        externs = [name for graph in call.graphs for name in graph["extern_calls"]]
-        yield case, difference(case, call), not externs, operators_of(call)
+        comparison = Comparison(case, call)
+        rejected = [kernel for graph in call.graphs for kernel in graph["rejected"]]
+        problem = "; ".join([comparison.problem] * bool(comparison.problem) + rejected)
+        externs = {name for graph in call.graphs for name in graph["extern_calls"]}
+        yield case, {"problem": problem, "raised": comparison.eager.error is not None,
+                     "fused": not problem and not externs, "externs": externs,
+                     "ratio": comparison.ratio(), "operators": operators_of(call)}
 
 
-def run_rows(rows, every, always, out):
+def empty_record(row):
+    """passed: of `cases`. fused: of `ran`, those in which eager does not raise, without an extern call.
+    log_ratios: the sum of logarithms of `ratios` many ratios (Comparison.ratio)."""
+    return {"row": str(row), "cases": 0, "passed": 0, "ran": 0, "fused": 0, "log_ratios": 0.0,
+            "ratios": 0, "problems": [], "operators": [], "externs": []}
+
+
+def add(record, case, found):
+    record["cases"] += 1
+    record["ran"] += not found["raised"]
+    record["passed"] += not found["problem"]
+    record["fused"] += found["fused"] and not found["raised"]
+    for what in ("operators", "externs"):
+        record[what] = sorted(found[what] | set(record[what]))
+    if found["problem"]:
+        record["problems"].append([case.index, found["problem"]])
+    if found["ratio"] is not None:
+        record["log_ratios"] += math.log(found["ratio"])
+        record["ratios"] += 1
+
+
+def judge_distance(record):
+    if record["ratios"] < RATIO_CASES:
+        return
+    ratio = math.exp(record["log_ratios"] / record["ratios"])
+    if ratio > RATIO:
+        record["problems"].append([-1, f"{ratio:.2f} times as far from float64 as eager"])
+
+
+def run_rows(rows, every, always, path):
     """The chosen share of each row's cases and those of `always`, (row, index) each.
 
     Writes {"started": row} before a row is touched, and its record when its batch is done."""
     torch.set_num_threads(1)
+    out = open(path, "w", encoding="utf-8")
     pending, records = [], {}
 
     def write(message):
         print(json.dumps(message), file=out, flush=True)
 
     def flush():
-        for case, problem, fused, operators in check(pending):
-            record = records[case.row]
-            record["cases"] += 1
-            record["passed"] += not problem
-            record["operators"] = sorted(operators | set(record["operators"]))
-            record["fused"] += fused and not problem and not case.raises
-            if problem:
-                record["problems"].append([case.index, problem])
+        for case, found in check(pending):
+            add(records[case.row], case, found)
+        if pending and pending[0].row.device == "cuda":
+            torch.cuda.synchronize()  # a GPU that failed fails from then on: the process ends
         pending.clear()
         for record in records.values():
+            judge_distance(record)
             write(record)
         records.clear()
 
     for row in rows:
         write({"started": str(row)})
-        records[row] = {"row": str(row), "cases": 0, "passed": 0, "fused": 0, "problems": [],
-                        "operators": []}
+        records[row] = empty_record(row)
         pending += [case for case in cases_of(row)
-                    if chosen(case, every) or (f"{row.op} {row.dtype}", case.index) in always]
+                    if chosen(case, every) or (str(row), case.index) in always]
         if len(pending) >= BATCH:
             flush()
     flush()
