@@ -1,5 +1,6 @@
 #include "torchdyn/variant.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <ATen/core/grad_mode.h>
@@ -15,8 +16,14 @@ using aten_bridge::ResultSource;
 
 namespace {
 
+// What repeats elements is an expanded view: its gradient is a sum, where that of as_strided adds
+// one by one and rounds each time.
 at::Tensor view_of(const at::Tensor& base, const ResultSource& r) {
-  const at::Tensor view = base.as_strided(r.sizes, r.strides, base.storage_offset() + r.offset);
+  std::vector<int64_t> sizes(r.sizes);
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (r.strides[d] == 0) sizes[d] = std::min<int64_t>(sizes[d], 1);
+  at::Tensor view = base.as_strided(sizes, r.strides, base.storage_offset() + r.offset);
+  if (sizes != r.sizes) view = view.expand(r.sizes);
   return r.detached ? view.detach() : view;
 }
 
