@@ -49,6 +49,7 @@ Types searchsorted_number(Arguments a) { return {dense({}, place_type(a[2]), ten
 
 // (self, boundaries, *, out_int32, right)
 Types bucketize(Arguments a) {
+  TORCH_CHECK(tensor(a, 1).dim() == 1, "boundaries tensor must be 1 dimension");
   return {dense(tensor(a, 0).sizes().vec(), place_type(a[2]), tensor(a, 0))};
 }
 Types bucketize_number(Arguments a) { return {dense({}, place_type(a[2]), tensor(a, 1))}; }
@@ -56,6 +57,7 @@ Types bucketize_number(Arguments a) { return {dense({}, place_type(a[2]), tensor
 // (self, shifts, dims): slices are concatenated, which keeps channels last on the CPU
 Types roll(Arguments a) {
   const at::Tensor& self = tensor(a, 0);
+  TORCH_CHECK(!a[1].toIntVector().empty(), "`shifts` required");
   for (int64_t dim : a[2].toIntVector()) self.size(dim);  // raises where there is none
   if (a[2].toIntVector().empty() || self.is_cuda()) return {dense(self.sizes().vec(), self)};
   if (self.numel() == 0) return {like(self)};
@@ -75,6 +77,9 @@ Types nothing(Arguments) { return {}; }
 Types rot90(Arguments a) {
   const at::Tensor& self = tensor(a, 0);
   const Sizes dims = a[2].toIntVector();
+  TORCH_CHECK(dims.size() == 2 && self.dim() >= 2, "rot90 takes two dimensions");
+  TORCH_CHECK(at::maybe_wrap_dim(dims[0], self.dim()) != at::maybe_wrap_dim(dims[1], self.dim()),
+              "expected rotation dims to be different");
   const int64_t quarters = ((a[1].toInt() % 4) + 4) % 4;
   if (quarters == 0) return {dense(self.sizes().vec(), self)};
   TensorType type = like(self);

@@ -10,6 +10,7 @@ namespace aten_bridge {
 namespace {
 
 TensorType by_columns(Sizes sizes, at::ScalarType dtype, const at::Tensor& like) {
+  TORCH_CHECK(sizes.size() >= 2, "a matrix has two dimensions, not ", sizes.size());
   std::swap(sizes.end()[-1], sizes.end()[-2]);
   TensorType type = dense(sizes, dtype, like);
   std::swap(type.sizes.end()[-1], type.sizes.end()[-2]);

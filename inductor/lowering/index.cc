@@ -40,6 +40,7 @@ Verdict gather(Builder& b, const Node& node) {
   const TensorRef self = b.ref(node, "self"), index = b.ref(node, "index");
   if (is_empty(self.sizes) || self.sizes.empty())
     return Verdict::no("an empty or 0-dimensional self");
+  if (index.sizes.size() != self.sizes.size()) return Verdict::no("an index of another rank");
   const int dim = dimension(node, "dim", static_cast<int>(self.sizes.size()));
   const Nest nest = b.nest(node.outputs[0]->sizes);
   b.store(node.output(0), nest, b.load_at(self, nest.vars, {dim}, {b.load(index, nest.vars)}));
