@@ -79,10 +79,6 @@ constexpr Rewrite kRewrites[] = {
 
 }  // namespace
 
-const Rewrite* find_mask_rewrite(std::string_view op) {
-  for (const Rewrite& rewrite : kRewrites)
-    if (rewrite.op == op) return &rewrite;
-  return nullptr;
-}
+std::span<const Rewrite> mask_rewrites() { return kRewrites; }
 
 }  // namespace aten_bridge

@@ -189,9 +189,10 @@ constexpr Rewrite kRewrites[] = {
 }  // namespace
 
 const Rewrite* find_rewrite(std::string_view op) {
-  for (const Rewrite& rewrite : kRewrites)
-    if (rewrite.op == op) return &rewrite;
-  return find_mask_rewrite(op);
+  for (const std::span<const Rewrite> rows : {std::span<const Rewrite>(kRewrites), mask_rewrites()})
+    for (const Rewrite& rewrite : rows)
+      if (rewrite.op == op) return &rewrite;
+  return nullptr;
 }
 
 }  // namespace aten_bridge
