@@ -20,7 +20,7 @@ struct OperatorRow {
 // Those whose names a regular expression finds, ordered by name. `how` is the first of these that
 // holds:
 //   refused     a call that contains it runs in eager, with the reason
-//   rewritten   replaced above autograd
+//   rewritten   replaced above autograd, for some arguments or for all
 //   decomposed  recorded as simpler operators by a row of ours
 //   lowered     turned into loops and fused (for some arguments it may be an extern call)
 //   extern      called as ATen has it; its shape is known

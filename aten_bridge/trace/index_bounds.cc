@@ -39,6 +39,7 @@ Bounds classes(Arguments a) {
   return {{a[1].toTensor(), size, false, a[4].toInt()}};
 }
 
+// Those that have a lowering or a decomposition: extern calls raise themselves.
 struct Row {
   std::string_view op;
   Bounds (*bounds)(Arguments);
@@ -56,12 +57,9 @@ constexpr Row kRows[] = {
     {"aten::index_select", along_dim<false>},
     {"aten::nll_loss2d_forward", classes},
     {"aten::nll_loss_forward", classes},
-    {"aten::scatter.reduce", along_dim<false>},
     {"aten::scatter.src", along_dim<false>},
     {"aten::scatter.value", along_dim<false>},
-    {"aten::scatter.value_reduce", along_dim<false>},
     {"aten::scatter_add", along_dim<false>},
-    {"aten::scatter_reduce.two", along_dim<false>},
     {"aten::take", elements},
 };
 

@@ -173,7 +173,8 @@ void Recorder::check_indices(const OperatorInfo& info, Boxed args) {
   if (trusts_indices_ || !origin_.empty()) return;
   for (const IndexBounds& bounds : index_bounds(info.name, args)) {
     if (!is_fake(bounds.index)) continue;
-    if (!checked_.emplace(value_of(bounds.index), bounds.size, bounds.wraps).second) continue;
+    const Value index = value_of(bounds.index);
+    if (!checked_.emplace(index, bounds.size, bounds.wraps, bounds.ignored).second) continue;
     run_in_place_of(info, [&] { reads_.push_back({are_inside(bounds), true, /*raises=*/true}); });
   }
 }

@@ -93,7 +93,8 @@ class Recorder {
   Evaluator evaluator_{graph_};
   std::vector<Read> reads_;
   bool trusts_indices_ = false;
-  absl::flat_hash_set<std::tuple<Value, int64_t, bool>> checked_;  // index, size, wraps
+  // Index, size, wraps, ignored.
+  absl::flat_hash_set<std::tuple<Value, int64_t, bool, std::optional<int64_t>>> checked_;
   bool draws_ = false;
   OperatorTable operators_;
   ViewTable views_;

@@ -1,5 +1,5 @@
-// Gathers: elements read where an index tensor says. ATen raises where an index is out of range;
-// a kernel cannot, so it reads the nearest element instead.
+// Gathers: elements read where an index tensor says. Of an index out of range a kernel reads the
+// nearest element; that ATen raises there is a matter of capture (trace/index_bounds.h).
 #include "inductor/lowering/elementwise.h"
 #include "inductor/lowering/indices.h"
 #include "inductor/lowering/place.h"

@@ -354,6 +354,31 @@ TEST(Compile, AnIgnoredClassIsInside) {
   EXPECT_EQ(explain(compiled).variants.size(), 1u);
 }
 
+TEST(Compile, AClassThatOneLossIgnoresIsOutsideOfAnothers) {
+  auto f = [](const Tensor& x, const Tensor& target) {
+    return torch::nll_loss(x, target) +
+           torch::nll_loss(x, target, /*weight=*/{}, at::Reduction::Mean, /*ignore_index=*/-1);
+  };
+  auto compiled = compile(f);
+  const Tensor x = torch::randn({3, 5});
+  EXPECT_TRUE(
+      torch::allclose(compiled(x, torch::tensor({0, 4, 2})), f(x, torch::tensor({0, 4, 2}))));
+  EXPECT_THROW(compiled(x, torch::tensor({0, -100, 2})), c10::IndexError);
+}
+
+TEST(Compile, TheGradientOfAnExpandedViewIsOneSum) {
+  auto f = [](const Tensor& x) { return x.expand({2049}); };
+  auto compiled = compile(f);
+  const Tensor ones = torch::ones({2049}, torch::kHalf);  // one by one they end at 2048
+  const auto gradient = [&](const auto& callable) {
+    const Tensor x = torch::zeros({1}, torch::kHalf).requires_grad_();
+    callable(x).backward(ones * 2);
+    return x.grad();
+  };
+  EXPECT_TRUE(torch::equal(gradient(compiled), gradient(f)));
+  expect_all_compiled(compiled);
+}
+
 TEST(Compile, ServesManyThreads) {
   torch::nn::Sequential net(torch::nn::Linear(5, 9), torch::nn::Tanh(), torch::nn::Linear(9, 2));
   auto f = [](torch::nn::Sequential n, Tensor x) { return n->forward(x).softmax(1); };
