@@ -1,4 +1,6 @@
 // Indexing operators without a C++ Meta kernel.
+#include <algorithm>
+
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -57,9 +59,12 @@ Types bucketize_number(Arguments a) { return {dense({}, place_type(a[2]), tensor
 // (self, shifts, dims): slices are concatenated, which keeps channels last on the CPU
 Types roll(Arguments a) {
   const at::Tensor& self = tensor(a, 0);
-  TORCH_CHECK(!a[1].toIntVector().empty(), "`shifts` required");
-  for (int64_t dim : a[2].toIntVector()) self.size(dim);  // raises where there is none
-  if (a[2].toIntVector().empty() || self.is_cuda()) return {dense(self.sizes().vec(), self)};
+  const Sizes shifts = a[1].toIntVector(), dims = a[2].toIntVector();
+  TORCH_CHECK(!shifts.empty(), "`shifts` required");
+  TORCH_CHECK(shifts.size() == std::max<size_t>(dims.size(), 1),
+              "shifts and dimensions must align");
+  for (int64_t dim : dims) self.size(dim);  // raises where there is none
+  if (dims.empty() || self.is_cuda()) return {dense(self.sizes().vec(), self)};
   if (self.numel() == 0) return {like(self)};
   return {dense(self.sizes().vec(), self, self.suggest_memory_format())};
 }

@@ -23,6 +23,44 @@ TEST(Semantics, NumbersInTheProgramAreConstants) {
   expect_same_as_eager({{"x", torch::rand({3}) + 1}}, program);
 }
 
+TEST(Semantics, FactorsOfIntegersAreTruncated) {
+  const auto integers = [](at::IntArrayRef sizes) { return torch::randint(-9, 9, sizes); };
+  expect_same_as_eager({{"x", integers({5})},
+                        {"m", integers({5, 7})},
+                        {"v", integers({7})},
+                        {"b", integers({3, 5, 7})},
+                        {"c", integers({3, 7, 5})}},
+                       [](const Tensors& t) {
+                         const at::Tensor y = at::addmv(t[0], t[1], t[2], 1.9, 0.6);
+                         return Tensors{y, at::baddbmm(t[0], t[3], t[4], 0.2, 2.6)};
+                       });
+}
+
+TEST(Semantics, WrongShapesRaise) {
+  using Call = at::Tensor (*)(const at::Tensor&);
+  const Call calls[] = {
+      [](const at::Tensor& x) { return at::embedding(x.select(0, 0), at::zeros({2}, at::kLong)); },
+      [](const at::Tensor& x) { return at::roll(x, at::IntArrayRef{}); },
+      [](const at::Tensor& x) { return at::roll(x.sum(), 1, 0); },
+      [](const at::Tensor& x) {
+        return at::roll(x, {1, 2}, 0);
+      },
+      [](const at::Tensor& x) {
+        return at::rot90(x, 1, {1, 1});
+      },
+      [](const at::Tensor& x) { return at::bucketize(x, x); },
+      [](const at::Tensor& x) { return at::ormqr(x, x.select(0, 0), x.select(0, 0)); },
+      [](const at::Tensor& x) { return at::arange(5, 1, 2) + x.sum(); },
+  };
+  const at::Tensor x = torch::rand({4, 4});
+  for (const Call& call : calls) {
+    EXPECT_ANY_THROW(call(x)) << &call - calls;
+    EXPECT_ANY_THROW(capture_named({{"x", x}}, [&](const Tensors& t) {
+      return Tensors{call(t[0])};
+    })) << &call - calls;
+  }
+}
+
 TEST(Semantics, RandomOperatorsDrawInEagersOrder) {
   expect_same_as_eager({{"x", torch::randn({20, 30})}}, [](const Tensors& t) {
     auto y = t[0] + torch::rand({20, 30});
