@@ -37,10 +37,24 @@ DType promote_floating(DType a, DType b) {
   return a == b ? a : DType::kFloat32;  // f16 with bf16
 }
 
+// Of a complex type's parts; bf16 has no complex type of its own.
+DType part(DType dtype) {
+  switch (dtype) {
+    case DType::kComplex32:
+      return DType::kFloat16;
+    case DType::kComplex64:
+      return DType::kFloat32;
+    case DType::kComplex128:
+      return DType::kFloat64;
+    default:
+      return dtype;
+  }
+}
+
 DType promote_complex(DType a, DType b) {
-  const bool wide = a == DType::kComplex128 || b == DType::kComplex128 || a == DType::kFloat64 ||
-                    b == DType::kFloat64;
-  return wide ? DType::kComplex128 : DType::kComplex64;
+  const DType parts = promote(part(a), part(b));
+  if (parts == DType::kFloat16) return DType::kComplex32;
+  return parts == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
 }
 
 }  // namespace
