@@ -44,6 +44,42 @@ TEST(Rewrites, AnLstmOfTwoLayersAndDirectionsTrains) {
   expect_close(want.grads, got.grads);
 }
 
+at::Tensor complex_leaf(at::IntArrayRef sizes) {
+  return torch::randn(sizes, at::kComplexDouble).requires_grad_();
+}
+
+TEST(Rewrites, AGradientOfAComplexSvdChecksTheLossInEachRun) {
+  const Named inputs{{"x", complex_leaf({3, 2})}};
+  const TracedCallable program = [](const Tensors& t) {
+    const auto [u, s, vh] = at::linalg_svd(t[0], /*full_matrices=*/false);
+    return Tensors{u.abs(), s, vh.abs()};
+  };
+  const Captured captured = capture_named(inputs, program);
+  EXPECT_THAT(print(captured.joint.graph), testing::HasSubstr("aten::_assert_async.msg"));
+  const Outcome want = run_eager(inputs, program), got = run_graph(inputs, captured);
+  expect_close(want.results, got.results);
+  expect_close(want.grads, got.grads);
+}
+
+TEST(Rewrites, AGradientOfAComplexSvdRaisesWhereTheLossDependsOnThePhase) {
+  const Named inputs{{"x", complex_leaf({3, 2})}};
+  const TracedCallable program = [](const Tensors& t) {
+    return Tensors{std::get<0>(at::linalg_svd(t[0], /*full_matrices=*/false))};
+  };
+  const auto message_of = [](const auto& run) -> std::string {
+    try {
+      run();
+    } catch (const c10::Error& error) {
+      return error.what_without_backtrace();
+    }
+    return "";
+  };
+  const std::string want = message_of([&] { run_eager(inputs, program); });
+  const Captured captured = capture_named(inputs, program);
+  EXPECT_THAT(want, testing::HasSubstr("depends on this phase term"));
+  EXPECT_EQ(message_of([&] { run_graph(inputs, captured); }), want);
+}
+
 TEST(Rewrites, AStepOfFusedAdamWithoutLargestSquaresChangesItsLists) {
   const at::NoGradGuard no_grad;
   const Named inputs{{"p", torch::randn({3, 4})}, {"q", torch::randn({5})},
