@@ -107,7 +107,16 @@ Types multinomial(Arguments a) {
   return {dense(sizes, c10::ScalarType::Long, tensor(a, 0))};
 }
 
+// (self, size, *, memory_format?)
+Types resize(Arguments a) {
+  const at::Tensor& self = tensor(a, 0);
+  const Sizes sizes = a[1].toIntVector();
+  if (!a[2].isNone()) return {dense(sizes, self, a[2].toMemoryFormat())};
+  return {self.sizes() == c10::IntArrayRef(sizes) ? like(self) : dense(sizes, self)};
+}
+
 constexpr ShapeRule kRules[] = {
+    {"aten::resize", resize},
     {"aten::arange", arange},
     {"aten::arange.start", arange_from},
     {"aten::arange.start_step", arange_by},

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <c10/util/strides.h>
 
 #include "aten_bridge/fake/rule_parts.h"
 #include "aten_bridge/fake/rules.h"
@@ -69,7 +70,7 @@ Types real_to_complex(Arguments a) {
 }
 
 // (self, dim, normalization, last_dim_size): all dimensions but the last one are transformed among
-// complex numbers first
+// complex numbers first; cuFFT overwrites its argument, and so has a dense copy where there is none
 Types complex_to_real(Arguments a) {
   const at::Tensor& self = tensor(a, 0);
   Sizes strides = self.strides().vec(), sizes = self.sizes().vec(), dims = a[1].toIntVector();
@@ -77,6 +78,9 @@ Types complex_to_real(Arguments a) {
   dims.pop_back();
   if (!dims.empty()) {
     strides = transformed_strides(strides, sizes, sorted_dims(dims, strides, false));
+  } else if (self.is_cuda()) {
+    const auto row_major = c10::contiguous_strides(sizes);
+    strides.assign(row_major.begin(), row_major.end());
   }
   sizes[last[0]] = a[3].toInt();
   return {transformed(self, c10::toRealValueType(self.scalar_type()), sizes,

@@ -176,6 +176,43 @@ bool allclose(const c10::OperatorHandle&, Stack& stack) {
   return true;
 }
 
+// The call goes on below our key, as one without a row does.
+void redispatch_below_ours(const c10::OperatorHandle& op, Stack& args) {
+  const c10::impl::ExcludeDispatchKeyGuard guard{
+      c10::DispatchKeySet(c10::DispatchKey::DeferredInit)};
+  op.callBoxed(&args);
+}
+
+// Functionalization takes any size for a new one, laid out by rows. (self, size, *, memory_format?)
+bool resize_(const c10::OperatorHandle& op, Stack& stack) {
+  const at::Tensor self = torch::jit::peek(stack, 0, 3).toTensor();
+  const std::vector<int64_t> sizes = torch::jit::peek(stack, 1, 3).toIntVector();
+  const c10::IValue format = torch::jit::pop(stack);
+  torch::jit::drop(stack, 2);
+  if (self.sizes() != c10::IntArrayRef(sizes)) {
+    Stack plain{self, sizes, c10::IValue()};
+    redispatch_below_ours(op, plain);
+  }
+  if (!format.isNone()) {
+    const at::Tensor laid_out =
+        at::empty(sizes, at::TensorOptions(at::kMeta).memory_format(format.toMemoryFormat()));
+    self.as_strided_(sizes, laid_out.strides());
+  }
+  stack.emplace_back(self);
+  return true;
+}
+
+// (self, the_template, *, memory_format?)
+bool resize_as_(const c10::OperatorHandle&, Stack& stack) {
+  std::vector<c10::IValue> args = torch::jit::pop(stack, 3);
+  const at::Tensor like = args[1].toTensor();
+  args[1] = like.sizes();
+  if (!args[2].isNone() && args[2].toMemoryFormat() == at::MemoryFormat::Preserve)
+    args[2] = like.suggest_memory_format();
+  call_instead("aten::resize_", std::move(args), stack);
+  return true;
+}
+
 constexpr Rewrite kRewrites[] = {
     {"aten::_fused_adam_", fused_step},
     {"aten::_fused_adam_.tensor_lr", fused_step},
@@ -186,6 +223,8 @@ constexpr Rewrite kRewrites[] = {
     {"aten::allclose", allclose},
     {"aten::equal", equal},
     {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
+    {"aten::resize_", resize_},
+    {"aten::resize_as_", resize_as_},
     {"aten::bernoulli_.float", bernoulli_},
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::cudnn_batch_norm", cudnn_batch_norm},

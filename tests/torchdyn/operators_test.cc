@@ -64,7 +64,8 @@ void expect_compiled(const Sample& sample, std::string_view how) {
 }
 
 TEST(Operators, ARefusedOneMakesTheCallRunInEagerForTheTablesReason) {
-  const Sample s = sample("aten::resize_", [](const Tensor& x) { return x.clone().resize_({2}); });
+  const Sample s =
+      sample("aten::set_.source_Tensor", [](const Tensor& x) { return x.clone().set_(x); });
   EXPECT_EQ(s.row.how, "refused");
   EXPECT_THAT(s.variant.eager_reason, HasSubstr(s.row.detail));
 }

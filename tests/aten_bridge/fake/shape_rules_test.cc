@@ -50,6 +50,19 @@ BoxedArgs attention_backward(bool causal) {
 }
 
 const Sample kSamples[] = {
+    {"aten::resize",
+     [] {
+       return BoxedArgs{permuted(), Ints{5, 3}, none()};
+     }},
+    {"aten::resize",
+     [] {
+       return BoxedArgs{permuted(), Ints{2, 3, 4}, none()};
+     }},
+    {"aten::resize",
+     [] {
+       return BoxedArgs{permuted(), Ints{2, 3, 4, 5},
+                        static_cast<int64_t>(at::MemoryFormat::ChannelsLast)};
+     }},
     {"aten::native_dropout",
      [] {
        return BoxedArgs{permuted(), 0.5, true};
@@ -320,6 +333,14 @@ TEST(ShapeRules, OfEfficientAttention) {
                 {x, q, k, v, bias, x, x, x, x, 0.0, mask({true, true, true, true}), false, none()}),
             "Float[2, 4, 6, 8][192, 8, 32, 1] Float[2, 4, 9, 8][288, 8, 32, 1] "
             "Float[2, 4, 9, 16][576, 16, 64, 1] Float[2, 4, 6, 9][384, 96, 16, 1] ");
+}
+
+// cuFFT transforms one dimension of a dense copy.
+TEST(ShapeRules, OfComplexToRealTransforms) {
+  const at::Tensor x = at::rand({2, 3, 4}, at::kComplexFloat).permute({2, 0, 1});
+  EXPECT_EQ(geometry_on_cuda("aten::_fft_c2r", {x, Ints{2}, 0, 4}), "Float[4, 2, 4][8, 4, 1] ");
+  EXPECT_EQ(geometry_on_cuda("aten::_fft_c2r", {x, Ints{1}, 0, 2}), "Float[4, 2, 3][6, 1, 2] ");
+  EXPECT_EQ(geometry_on_cuda("aten::_fft_c2r", {x, Ints{0, 2}, 0, 4}), "Float[4, 2, 4][4, 16, 1] ");
 }
 
 TEST(ShapeRules, AnOperatorHasOneRuleOrAMetaKernel) {

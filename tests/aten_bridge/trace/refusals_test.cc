@@ -46,6 +46,16 @@ TEST(Refusal, ChangingATensorThatRequiresGrad) {
   }));
 }
 
+TEST(Refusal, ResizingAnArgument) {
+  for (int64_t size : {2, 20})
+    EXPECT_THAT(refusal_of({{"x", torch::randn({6})}},
+                           [&](const Tensors& t) {
+                             t[0].resize_({size});
+                             return Tensors{t[0] * 2};
+                           }),
+                HasSubstr("shape, strides or storage of 'x'"));
+}
+
 TEST(Refusal, AnOptimizerStep) {
   torch::nn::Linear linear(2, 2);
   torch::optim::AdamW optimizer(linear->parameters());

@@ -80,6 +80,27 @@ TEST(Rewrites, AGradientOfAComplexSvdRaisesWhereTheLossDependsOnThePhase) {
   EXPECT_EQ(message_of([&] { run_graph(inputs, captured); }), want);
 }
 
+TEST(Rewrites, ATensorOfTheProgramsOwnIsResized) {
+  expect_same_as_eager({{"x", torch::randn({4, 6})}, {"y", torch::randn({3, 2})}},
+                       [](const Tensors& t) {
+                         const at::Tensor smaller = t[0].clone().resize_({5});
+                         const at::Tensor same = t[0].t().clone().resize_({6, 4});
+                         const at::Tensor like = t[0].clone().resize_as_(t[1]);
+                         const at::Tensor larger = t[1].clone().resize_({4, 3}).fill_(2);
+                         return Tensors{smaller, same, like, larger};
+                       });
+}
+
+TEST(Rewrites, ATensorIsResizedInAMemoryFormat) {
+  expect_same_as_eager({{"x", torch::randn({120})}}, [](const Tensors& t) {
+    const at::Tensor like = torch::empty({1, 3, 2, 2}).to(at::MemoryFormat::ChannelsLast);
+    at::Tensor x = t[0].clone(), y = t[0].clone();
+    x.resize_({2, 3, 4, 5}, at::MemoryFormat::ChannelsLast);
+    y.resize_as_(like, at::MemoryFormat::Preserve);
+    return Tensors{x, y};
+  });
+}
+
 TEST(Rewrites, AStepOfFusedAdamWithoutLargestSquaresChangesItsLists) {
   const at::NoGradGuard no_grad;
   const Named inputs{{"p", torch::randn({3, 4})}, {"q", torch::randn({5})},
