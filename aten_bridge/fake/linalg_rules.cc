@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/fake/rule_parts.h"
 #include "aten_bridge/fake/rules.h"
 
@@ -131,10 +132,26 @@ Types pinv(Arguments a) {
   return {dense(sizes, self)};
 }
 
-// (A, B, *, upper, left, unitriangular)
+bool lies_by_columns(const at::Tensor& matrix) {
+  const TensorType type = by_columns(matrix);
+  for (int64_t d = 0; d < matrix.dim(); ++d)
+    if (matrix.size(d) != 1 && type.strides[d] != SymExpr(matrix.stride(d))) return false;
+  return true;
+}
+
+bool is_lazily_conjugated(const at::Tensor& fake) {
+  return value_of(fake).node->origin == "aten::_conj";
+}
+
+// (A, B, *, upper, left, unitriangular): a lazily conjugated A that lies by columns is taken for
+// its base by rows, and so is the result
 Types solve_triangular(Arguments a) {
   const at::Tensor &matrix = tensor(a, 0), &right = tensor(a, 1);
-  const Sizes sizes = with(batch_of(matrix, right), {right.size(-2), right.size(-1)});
+  const Sizes batch = batch_of(matrix, right);
+  const Sizes sizes = with(batch, {right.size(-2), right.size(-1)});
+  const bool broadcast = matrix.sizes().slice(0, matrix.dim() - 2) != c10::IntArrayRef(batch);
+  if (!broadcast && is_lazily_conjugated(matrix) && lies_by_columns(matrix))
+    return {dense(sizes, matrix)};
   return {by_columns(sizes, matrix.scalar_type(), matrix)};
 }
 

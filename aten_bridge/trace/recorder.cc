@@ -224,6 +224,11 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
 void Recorder::compute_lazily_set(const LazyBit& lazy_bit, Stack& stack) {
   met_lazy_views_ |= lazy_bit.is_view;
   const c10::OperatorHandle op = find_operator(lazy_bit.computes);
+  const bool outermost = origin_.empty();
+  if (outermost) origin_ = lazy_bit.op;
+  const absl::Cleanup restore = [&] {
+    if (outermost) origin_.clear();
+  };
   record(op, operators_.of(op), stack);
 }
 

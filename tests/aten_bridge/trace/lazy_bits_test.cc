@@ -50,6 +50,22 @@ TEST(LazyBits, GradientsThatAreLazilyZero) {
   });
 }
 
+// The kernel itself takes the conjugate, which is computed here, as another matrix by columns: who
+// runs the graph copies into these strides.
+TEST(LazyBits, ATriangularSolveWithAConjugateLiesInMemoryAsInEager) {
+  const at::Tensor a = complex({3, 3}), b = complex({3, 2});
+  const auto solve = [](const at::Tensor& matrix, const at::Tensor& right) {
+    return at::linalg_solve_triangular(matrix, right, /*upper=*/false);
+  };
+  const Captured c = capture_named({{"a", a}, {"b", b}}, [&](const Tensors& t) {
+    return Tensors{solve(t[0].mH(), t[1]), solve(t[0], t[1])};
+  });
+  EXPECT_EQ(solve(a.mH(), b).strides(), at::IntArrayRef({2, 1}));
+  EXPECT_THAT(print(c.joint.graph), HasSubstr("c64[3, 2] = aten::linalg_solve_triangular(%1"));
+  EXPECT_EQ(solve(a, b).strides(), at::IntArrayRef({1, 3}));
+  EXPECT_THAT(print(c.joint.graph), HasSubstr("c64[3, 2]{1, 3} = aten::linalg_solve_triangular(a"));
+}
+
 TEST(LazyBits, AResultThatIsALazyViewOfAnInputIsRefused) {
   EXPECT_THAT(
       refusal_of({{"x", complex({3})}}, [](const Tensors& t) { return Tensors{t[0].conj()}; }),
