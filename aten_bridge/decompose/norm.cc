@@ -87,7 +87,8 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad_out, c
 }
 
 struct BatchNorm {
-  Tensor output, mean, rstd;         // saved statistics: one value a channel, or empty
+  // Saved statistics: one value a channel; of an evaluation on the CPU empty.
+  Tensor output, mean, rstd;
   Tensor running_mean, running_var;  // their new values, where there are running statistics
 };
 
@@ -122,7 +123,12 @@ BatchNorm batch_norm(const Tensor& input, const MaybeTensor& weight, const Maybe
     TD_CHECK(running_mean && running_var, "batch_norm without statistics of either kind");
     deviation = x.sub(along(*running_mean, x, 1));
     rstd = along(*running_var, x, 1).add(eps).rsqrt();
-    result.mean = result.rstd = constant(0, input).to(kept).expand({0});
+    if (input.is_cuda()) {
+      result.mean = running_mean->to(kept);
+      result.rstd = opmath(*running_var).add(eps).rsqrt().to(kept);
+    } else {
+      result.mean = result.rstd = constant(0, input).to(kept).expand({0});
+    }
     result.running_mean = *running_mean;
     result.running_var = *running_var;
   }
