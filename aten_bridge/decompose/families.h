@@ -16,6 +16,7 @@ std::span<const Decomposition> matmul_rows();
 std::span<const Decomposition> norm_rows();
 std::span<const Decomposition> optimizer_rows();
 std::span<const Decomposition> pointwise_rows();
+std::span<const Decomposition> recurrent_rows();
 std::span<const Decomposition> reduce_rows();
 std::span<const Decomposition> scaled_norm_rows();
 std::span<const Decomposition> softmax_rows();

@@ -14,8 +14,10 @@
 #include <ATen/ops/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/gradient_checks.h"
 #include "aten_bridge/trace/mask_rewrites.h"
 
@@ -213,6 +215,24 @@ bool resize_as_(const c10::OperatorHandle&, Stack& stack) {
   return true;
 }
 
+// Whether cuDNN runs an LSTM or its kin: it would look at where the weights lie in memory, and keep
+// a workspace of a size that only it knows. The cells are compiled instead. (self)
+bool cudnn_is_acceptable(const c10::OperatorHandle&, Stack& stack) {
+  torch::jit::drop(stack, 1);
+  stack.emplace_back(false);
+  return true;
+}
+
+// Where cuDNN would draw what is dropped between layers, from a generator of its own: (input, hx,
+// params, has_biases, num_layers, dropout, train, ...)
+bool layers_of_cells(const c10::OperatorHandle& op, Stack& stack) {
+  const auto args = std::span(stack).last(op.schema().arguments().size());
+  const bool drops = args[6].toBool() && args[5].toDouble() > 0 && args[4].toInt() > 1;
+  if (drops && args[0].toTensor().is_cuda())
+    throw CaptureError(str_cat(name_of(op), " drops out between layers, which cuDNN draws"));
+  return false;
+}
+
 constexpr Rewrite kRewrites[] = {
     {"aten::_fused_adam_", fused_step},
     {"aten::_fused_adam_.tensor_lr", fused_step},
@@ -223,6 +243,11 @@ constexpr Rewrite kRewrites[] = {
     {"aten::allclose", allclose},
     {"aten::equal", equal},
     {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
+    {"aten::cudnn_is_acceptable", cudnn_is_acceptable},
+    {"aten::lstm.input", layers_of_cells},
+    {"aten::gru.input", layers_of_cells},
+    {"aten::rnn_tanh.input", layers_of_cells},
+    {"aten::rnn_relu.input", layers_of_cells},
     {"aten::resize_", resize_},
     {"aten::resize_as_", resize_as_},
     {"aten::bernoulli_.float", bernoulli_},

@@ -157,11 +157,9 @@ auto optimizer(const Options& options) {
 }
 
 template <class T>
-NetworkRow row(std::string name, decltype(NetworkRow::optimizer) optimizer, bool smooth = true,
-               std::string eager_on_cuda = "") {
-  return {std::move(name), [] { return std::make_shared<T>(); },
-          T::data,         std::move(optimizer),
-          smooth,          std::move(eager_on_cuda)};
+NetworkRow row(std::string name, decltype(NetworkRow::optimizer) optimizer, bool smooth = true) {
+  return {std::move(name), [] { return std::make_shared<T>(); }, T::data, std::move(optimizer),
+          smooth};
 }
 
 }  // namespace
@@ -174,9 +172,7 @@ const std::vector<NetworkRow>& network_rows() {
       row<ConvolutionalNetwork<false>>("ConvolutionalNetworkOfMaxima",
                                        optimizer<SGD>(SGDOptions(0.05).momentum(0.9)),
                                        /*smooth=*/false),
-      row<LstmNetwork>("Lstm", optimizer<Adam>(AdamOptions(1e-2)), /*smooth=*/true,
-                       // cuDNN's weights share one buffer, which the module makes in forward.
-                       "aten::set.source_Storage has no shape rule yet"),
+      row<LstmNetwork>("Lstm", optimizer<Adam>(AdamOptions(1e-2))),
       row<TransformerNetwork>("Transformer", optimizer<AdamW>(AdamWOptions(2e-3))),
       row<Autoencoder>("Autoencoder", optimizer<Adam>(AdamOptions(2e-3))),
   };

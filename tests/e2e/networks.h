@@ -26,8 +26,6 @@ struct NetworkRow {
   std::function<std::unique_ptr<torch::optim::Optimizer>(std::vector<torch::Tensor>)> optimizer;
   // No ReLU, no maximum: where one turns on the last bit of a float, the gradient jumps.
   bool smooth;
-  // A known gap: why it runs in eager on a GPU. Empty: it does not.
-  std::string eager_on_cuda;
 };
 
 const std::vector<NetworkRow>& network_rows();

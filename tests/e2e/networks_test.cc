@@ -61,13 +61,6 @@ std::vector<double> train(const NetworkRow& row, at::ScalarType dtype, const Los
   return losses;
 }
 
-template <class Compiled>
-void expect_compiled(const NetworkRow& row, const Compiled& loss) {
-  if (!test_device().is_cuda() || row.eager_on_cuda.empty()) return expect_compiled_once(loss);
-  for (const auto& variant : torchdyn::explain(loss).variants)
-    EXPECT_EQ(variant.eager_reason, row.eager_on_cuda);
-}
-
 class Networks : public ::testing::TestWithParam<NetworkRow> {};
 
 TEST_P(Networks, TrainCompiledAtEagersLossesInFloat64) {
@@ -75,7 +68,7 @@ TEST_P(Networks, TrainCompiledAtEagersLossesInFloat64) {
   const auto compiled_loss = torchdyn::compile(loss_of);
   const auto eager = train(row, at::kDouble, loss_of);
   const auto compiled = train(row, at::kDouble, compiled_loss);
-  expect_compiled(row, compiled_loss);
+  expect_compiled_once(compiled_loss);
   for (size_t step = 0; step < eager.size(); ++step)
     ASSERT_NEAR(compiled[step], eager[step], kFloat64Tolerance) << "step " << step + 1;
 }
@@ -88,7 +81,7 @@ TEST_P(Networks, TrainCompiledAtEagersLossesInFloat32) {
                            .compiled = train(row, at::kFloat, compiled_loss),
                            .reference = train(row, at::kDouble, loss_of)},
                           kWindow);
-  expect_compiled(row, compiled_loss);
+  expect_compiled_once(compiled_loss);
   EXPECT_LT(comparison.windows.back().eager, 0.5 * comparison.windows.front().eager);
   if (!row.smooth) return;
   EXPECT_TRUE(comparison.holds()) << "times eager's distance: " << comparison.share() << "\n"

@@ -8,6 +8,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/jit_type.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/norm_except_dim.h>
@@ -363,6 +364,8 @@ Tensor rstd_of(const Tensor& x, const Ints& inner) {
   return x.to(at::kDouble).pow(2).mean(dims, true).add(1e-3).rsqrt().to(type);
 }
 
+Tensor wide(const Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
+
 Samples rms_norm_backward(Draw& d) {
   Samples result;
   for (const Stack& args : rms_norm(d)) {
@@ -382,6 +385,110 @@ std::vector<Tensor> rms_norm_gradients(const Stack& args) {
   at::rms_norm(x, args[2].toIntVector(), affine ? std::optional(w) : std::nullopt, 1e-3)
       .backward(args[0].toTensor());
   return {x.grad(), affine ? w.grad() : Tensor()};
+}
+
+// Gates of `parts` units, with and without biases.
+Samples cell(Draw& d, int64_t parts) {
+  constexpr int64_t kRows = 3, kUnits = 5;
+  Samples result;
+  for (bool biased : {true, false}) {
+    const auto bias = [&] { return biased ? at::IValue(d.normal({parts * kUnits})) : kAbsent; };
+    result.push_back({d.normal({kRows, parts * kUnits}), d.normal({kRows, parts * kUnits}),
+                      d.normal({kRows, kUnits}), bias(), bias()});
+  }
+  return result;
+}
+
+// The formulas of the cells; only CUDA has the operators.
+Tensor gates_of(const Stack& args, int which) {
+  const Tensor gates = args[which].toTensor();
+  const at::IValue& bias = args[3 + which];
+  return wide(gates).add(bias.isNone() ? at::zeros({}) : wide(bias.toTensor()));
+}
+
+std::vector<Tensor> lstm_cell_of(const Tensor& gates, const Tensor& cx) {
+  auto parts = gates.chunk(4, 1);
+  for (int i : {0, 1, 3}) parts[i] = parts[i].sigmoid();
+  parts[2] = parts[2].tanh();
+  const Tensor cy = parts[1] * cx + parts[0] * parts[2];
+  return {parts[3] * cy.tanh(), cy, at::cat(parts, 1)};
+}
+
+std::vector<Tensor> gru_cell_of(const Tensor& input, const Tensor& hidden, const Tensor& hx) {
+  const auto in = input.chunk(3, 1), own = hidden.chunk(3, 1);
+  const Tensor r = (in[0] + own[0]).sigmoid(), z = (in[1] + own[1]).sigmoid();
+  const Tensor n = (in[2] + r * own[2]).tanh();
+  return {(1 - z) * n + z * hx, at::cat({r, z, n, hx, own[2]}, 1)};
+}
+
+std::vector<Tensor> as_stored(std::vector<Tensor> results, const Tensor& like) {
+  for (Tensor& t : results)
+    if (t.defined()) t = t.to(like.scalar_type());
+  return results;
+}
+
+std::vector<Tensor> lstm_cell_results(const Stack& args) {
+  const Tensor cx = args[2].toTensor();
+  return as_stored(lstm_cell_of(gates_of(args, 0) + gates_of(args, 1), wide(cx)), cx);
+}
+
+std::vector<Tensor> gru_cell_results(const Stack& args) {
+  const Tensor hx = args[2].toTensor();
+  return as_stored(gru_cell_of(gates_of(args, 0), gates_of(args, 1), wide(hx)), hx);
+}
+
+// The gates before their functions, from those that the forward kept.
+Tensor before_sigmoid(const Tensor& sigmoid) { return (sigmoid / (1 - sigmoid)).log(); }
+
+Samples lstm_cell_backward(Draw& d) {
+  Samples result;
+  for (const Stack& args : cell(d, 4)) {
+    const Tensor cx = args[2].toTensor();
+    const auto forward = lstm_cell_results(args);
+    const bool biased = !args[3].isNone();
+    result.push_back({d.normal({3, 5}), d.normal({3, 5}), cx, forward[1], forward[2], biased});
+    result.push_back({d.normal({3, 5}), kAbsent, cx, forward[1], forward[2], biased});
+  }
+  return result;
+}
+
+std::vector<Tensor> lstm_cell_gradients(const Stack& args) {
+  const c10::AutoGradMode grad_mode(true);
+  auto parts = wide(args[4].toTensor()).chunk(4, 1);
+  for (int i : {0, 1, 3}) parts[i] = before_sigmoid(parts[i]);
+  parts[2] = parts[2].atanh();
+  const Tensor gates = at::cat(parts, 1).detach().requires_grad_();
+  const Tensor cx = wide(args[2].toTensor()).detach().requires_grad_();
+  const auto results = lstm_cell_of(gates, cx);
+  Tensor loss = (results[0] * wide(args[0].toTensor())).sum();
+  if (!args[1].isNone()) loss = loss + (results[1] * wide(args[1].toTensor())).sum();
+  loss.backward();
+  const auto stored = as_stored({gates.grad(), cx.grad()}, args[4].toTensor());
+  return {stored[0], stored[1], args[5].toBool() ? stored[0].sum(at::IntArrayRef{0}) : Tensor()};
+}
+
+Samples gru_cell_backward(Draw& d) {
+  Samples result;
+  for (const Stack& args : cell(d, 3))
+    result.push_back({d.normal({3, 5}), gru_cell_results(args)[1], !args[3].isNone()});
+  return result;
+}
+
+std::vector<Tensor> gru_cell_gradients(const Stack& args) {
+  const c10::AutoGradMode grad_mode(true);
+  const auto kept = wide(args[1].toTensor()).chunk(5, 1);
+  const Tensor own = at::cat({kept[0] * 0, kept[1] * 0, kept[4]}, 1).detach().requires_grad_();
+  const Tensor in = at::cat({before_sigmoid(kept[0]), before_sigmoid(kept[1]),
+                             kept[2].atanh() - kept[0] * kept[4]},
+                            1)
+                        .detach()
+                        .requires_grad_();
+  const Tensor hx = kept[3].detach().requires_grad_();
+  gru_cell_of(in, own, hx)[0].backward(wide(args[0].toTensor()));
+  auto stored = as_stored({in.grad(), own.grad(), hx.grad()}, args[1].toTensor());
+  const bool biased = args[2].toBool();
+  for (int i : {0, 1}) stored.push_back(biased ? stored[i].sum(at::IntArrayRef{0}) : Tensor());
+  return stored;
 }
 
 Samples weight_norm(Draw& d, bool backward) {
@@ -517,6 +624,10 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::_weight_norm_interface", [](Draw& d) { return weight_norm(d, false); }},
     {"aten::_weight_norm_interface_backward", [](Draw& d) { return weight_norm(d, true); }},
     // softmax
+    {"aten::_thnn_fused_gru_cell", [](Draw& d) { return cell(d, 3); }},
+    {"aten::_thnn_fused_gru_cell_backward", gru_cell_backward},
+    {"aten::_thnn_fused_lstm_cell", [](Draw& d) { return cell(d, 4); }},
+    {"aten::_thnn_fused_lstm_cell_backward_impl", lstm_cell_backward},
     {"aten::_softmax", softmax},
     {"aten::_safe_softmax", safe_softmax},
     {"aten::_log_softmax", softmax},
@@ -535,7 +646,15 @@ std::vector<Stack> samples(std::string_view op, Draw draw) {
 }
 
 Reference reference_of(std::string_view op) {
-  return op == "aten::_fused_rms_norm_backward" ? rms_norm_gradients : nullptr;
+  static const std::map<std::string_view, Reference> references = {
+      {"aten::_fused_rms_norm_backward", rms_norm_gradients},
+      {"aten::_thnn_fused_gru_cell", gru_cell_results},
+      {"aten::_thnn_fused_gru_cell_backward", gru_cell_gradients},
+      {"aten::_thnn_fused_lstm_cell", lstm_cell_results},
+      {"aten::_thnn_fused_lstm_cell_backward_impl", lstm_cell_gradients},
+  };
+  const auto found = references.find(op);
+  return found == references.end() ? nullptr : found->second;
 }
 
 }  // namespace aten_bridge
