@@ -136,7 +136,7 @@ class Execution final : public TensorMemory {
       return make_tensor(arena_, view.layout, (address - start) / item + view.offset);
     }
     at::Tensor made = make_tensor(base.storage(), view.layout, base.storage_offset() + view.offset);
-    if (!base.is_inference())
+    if (!base.is_inference() && !made.is_inference())
       made.unsafeGetTensorImpl()->set_version_counter(
           base.unsafeGetTensorImpl()->version_counter());
     return made;
