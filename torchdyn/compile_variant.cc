@@ -156,6 +156,7 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
     function->tangents = tangent_types(captured.joint);
     function->saved = traced.partition.saved;
     function->backward = runner(compiled[1]);
+    function->draws = captured.draws;
     function->joint = std::make_shared<const aten_bridge::Joint>(std::move(captured.joint));
   }
   variant.function = std::move(function);

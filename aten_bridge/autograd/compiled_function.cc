@@ -1,6 +1,7 @@
 #include "aten_bridge/autograd/compiled_function.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
+#include "aten_bridge/trace/generators.h"
 #include "aten_bridge/trace/interpret.h"
 
 namespace aten_bridge {
@@ -64,7 +66,9 @@ at::Tensor to_save(const at::Tensor& primal) {
 
 class CompiledBackward final : public torch::autograd::Node {
  public:
-  explicit CompiledBackward(std::shared_ptr<const CompiledFunction> fn) : fn_(std::move(fn)) {}
+  // `generators`: their states before forward, where it draws.
+  CompiledBackward(std::shared_ptr<const CompiledFunction> fn, std::vector<at::Tensor> generators)
+      : fn_(std::move(fn)), generators_(std::move(generators)) {}
 
   std::string name() const override { return "CompiledFunctionBackward"; }
 
@@ -151,21 +155,22 @@ class CompiledBackward final : public torch::autograd::Node {
                 "backward with create_graph=True through a compiled function whose joint graph "
                 "was not kept: run this function in eager");
     const Joint& joint = *fn_->joint;
-    for (const auto& node : joint.graph.nodes())
-      TORCH_CHECK(!draws_random_numbers(find_operator(node->op)),
-                  "backward with create_graph=True through a compiled function "
-                  "that draws random numbers (",
-                  node->op, "), which cannot be drawn again: run this function in eager");
     std::vector<at::Tensor> inputs = unpack_primals();
     const c10::impl::ExcludeDispatchKeyGuard below(kCaptured);
     for (size_t i = 0; i < tangents.size(); ++i)
       inputs.push_back(made_to_fit(tangents[i], fn_->tangents[i]));
+    std::optional<GeneratorStates> now;
+    if (fn_->draws) {
+      now.emplace();
+      GeneratorStates::set(generators_);
+    }
     std::vector<at::Tensor> outputs = interpret(joint.graph, std::move(inputs));
     return {std::make_move_iterator(outputs.begin() + joint.results),
             std::make_move_iterator(outputs.end())};
   }
 
   const std::shared_ptr<const CompiledFunction> fn_;
+  const std::vector<at::Tensor> generators_;
   std::vector<SavedVariable> saved_;  // in backward's order
   std::vector<SavedVariable>
       other_primals_;  // for the joint graph: those that saved_ lacks, in order
@@ -211,8 +216,10 @@ std::vector<at::Tensor> run(const std::shared_ptr<const CompiledFunction>& fn,
     return outputs;
   }
 
+  std::vector<at::Tensor> generators;
+  if (fn->draws && fn->joint) generators = GeneratorStates::get();
   std::vector<at::Tensor> outputs = run_forward(*fn, primals);
-  const std::shared_ptr<CompiledBackward> node(new CompiledBackward(fn),
+  const std::shared_ptr<CompiledBackward> node(new CompiledBackward(fn, std::move(generators)),
                                                torch::autograd::deleteNode);
   node->set_next_edges(torch::autograd::collect_next_edges(primals));
   for (int i = 0; i < fn->results; ++i)

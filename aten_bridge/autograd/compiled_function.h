@@ -31,9 +31,10 @@ struct CompiledFunction {
   GraphRunner forward;
   // Saved values, then tangents -> one gradient a primal. Empty: there is no gradient at all.
   GraphRunner backward;
-  // For create_graph: the joint graph, run differentiably. Null, or with random operators: refused
-  // with a clear error.
+  // For create_graph: the joint graph, run differentiably. Null: refused with a clear error.
   std::shared_ptr<const Joint> joint;
+  // Whether `joint` draws random numbers: then it draws once more those that forward drew.
+  bool draws = false;
 };
 
 // Saved values are SavedVariables: hooks run, version counters are checked, a second backward
