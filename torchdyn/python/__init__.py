@@ -1,10 +1,25 @@
 """torchdyn: compiles what PyTorch programs compute with tensors.
 
-    calls = torchdyn.compile_calls([(fn, (x, w))])
-    y = calls[0](x, w)
+    compiled = torch.compile(model, backend="torchdyn")
+    y = compiled(x)                          # forward and backward run our kernels
+    print(torchdyn.explain(model)(x))        # what became of it
 """
-import torch  # noqa: F401  its libraries must be loaded before ours
+import torch
 
-from torchdyn.calls import CompiledCall, compile_calls
+from torchdyn import _build
 
-__all__ = ["CompiledCall", "compile_calls"]
+_build.check(torch.__version__)
+
+from torchdyn.graph_backend import backend  # noqa: E402  after the check
+from torchdyn.calls import CompiledCall, compile_calls  # noqa: E402
+from torchdyn.explanation import Explanation, explain  # noqa: E402
+from torchdyn.options import config  # noqa: E402
+
+__version__ = _build.VERSION
+__all__ = ["CompiledCall", "Explanation", "__version__", "backend", "compile_calls", "config",
+           "explain", "reset"]
+
+
+def reset() -> None:
+    """Forgets all compiled code: what runs next is captured and compiled anew."""
+    torch._dynamo.reset()

@@ -1,15 +1,18 @@
 // The extension module torchdyn._C: traces Python callables over sample tensors and compiles them.
 //   calls = _C.compile_calls([(fn, [x, w]), ...])   # fn(*tensors) -> list of tensors
 //   results = calls[0]([x, w])
+#include <map>
 #include <optional>
 
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include "aten_bridge/base/assumption.h"
+#include "aten_bridge/base/options.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/calls.h"
 #include "torchdyn/operators.h"
+#include "torchdyn/python/compiled.h"
 
 namespace py = pybind11;
 
@@ -17,15 +20,6 @@ namespace torchdyn {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
-
-// The callable's exception for the compiler: a refusal comes back through its frames as a Python
-// exception, as anything does.
-[[noreturn]] void give_up(py::error_already_set& error) {
-  const std::string reason = py::str(error.value()).cast<std::string>();
-  error.restore();
-  PyErr_Clear();
-  throw aten_bridge::CaptureError(reason);
-}
 
 // Calls the Python callable with the fakes of a trace, which runs without the GIL.
 internal::TraceRef trace_of(const py::function& callable) {
@@ -59,9 +53,9 @@ std::optional<Tensors> results_of(const CompiledCall& call, const Tensors& tenso
   }
 }
 
-py::list graphs_of(const CompiledCall& call) {
+py::list graphs_of(const Explanation::Variant& variant) {
   py::list graphs;
-  for (const Explanation::Graph& graph : call.explanation().graphs) {
+  for (const Explanation::Graph& graph : variant.graphs) {
     py::list kernels;
     for (const auto& kernel : graph.kernels)
       kernels.append(py::dict(py::arg("name") = kernel.name, py::arg("origins") = kernel.origins,
@@ -73,6 +67,16 @@ py::list graphs_of(const CompiledCall& call) {
                  py::arg("not_fused") = graph.not_fused, py::arg("rejected") = graph.rejected));
   }
   return graphs;
+}
+
+py::list variants_of(const Explanation& explanation) {
+  py::list variants;
+  for (const Explanation::Variant& variant : explanation.variants)
+    variants.append(
+        py::dict(py::arg("eager_reason") = variant.eager_reason, py::arg("guards") = variant.guards,
+                 py::arg("graphs") = graphs_of(variant), py::arg("capture_ms") = variant.capture_ms,
+                 py::arg("compile_ms") = variant.compile_ms));
+  return variants;
 }
 
 std::string operators_text(const std::string& pattern) {
@@ -93,15 +97,40 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly(
           "eager_reason", [](const CompiledCall& c) { return c.eager_reason(); },
           "Why nothing was compiled; empty where it was.")
-      .def_property_readonly("graphs", &graphs_of,
-                             "One dict a graph: name, text, kernels, extern_calls, not_fused, "
-                             "rejected.")
+      .def_property_readonly(
+          "graphs", [](const CompiledCall& c) { return graphs_of(c.explanation()); },
+          "One dict a graph: name, text, kernels, extern_calls, not_fused, "
+          "rejected.")
       .def_property_readonly(
           "capture_ms", [](const CompiledCall& c) { return c.explanation().capture_ms; },
           "Milliseconds of the trace.");
+  py::class_<PythonCallable>(module, "Compiled",
+                             "A callable compiled anew for each call that no variant serves.")
+      .def(py::init<py::function, py::function, const std::map<std::string, std::string>&>(),
+           py::arg("trace"), py::arg("eager"), py::arg("options"))
+      .def("__call__", &PythonCallable::operator(), "The result of a call, equal to eager's.")
+      .def_property_readonly(
+          "variants", [](const PythonCallable& c) { return variants_of(c.explain()); },
+          "One dict a variant: eager_reason, guards, graphs, capture_ms, compile_ms.")
+      .def_property_readonly(
+          "recompile_reasons",
+          [](const PythonCallable& c) { return c.explain().recompile_reasons; },
+          "Why each variant after the first was made.")
+      .def_property_readonly("refusals", &PythonCallable::refusals,
+                             "Why calls ran in eager before any variant was looked for.")
+      .def("__str__", [](const PythonCallable& c) { return c.explain().str(); });
   module.def("compile_calls", &compile_callables, py::arg("calls"),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "
              "and compiles all of them together.");
+  module.def(
+      "default_options", [] { return aten_bridge::print(aten_bridge::Options()); },
+      "\"fullgraph=false recompile_limit=8\": every option's name and default.");
+  module.def("options_help", &aten_bridge::options_help, "A line an option.");
+  module.def(
+      "check_option",
+      [](const std::string& name, const std::string& value) { Options().set(name, value); },
+      py::arg("name"), py::arg("value"),
+      "ValueError for a name or a value that no option takes; it lists those there are.");
   module.def("operators_text", &operators_text, py::arg("pattern") = "",
              "What becomes of the operators of ATen whose names a regular expression finds, a "
              "line each, and how many there are of each kind.");

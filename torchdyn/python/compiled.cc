@@ -1,0 +1,139 @@
+#include "torchdyn/python/compiled.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+
+#include <pybind11/stl.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "aten_bridge/base/once.h"
+#include "aten_bridge/trace/capture.h"
+
+namespace py = pybind11;
+
+namespace torchdyn {
+namespace {
+
+Options options_of(const std::map<std::string, std::string>& named) {
+  Options options;
+  for (const auto& [name, value] : named) options.set(name, value);
+  return options;
+}
+
+std::string type_name(py::handle object) { return Py_TYPE(object.ptr())->tp_name; }
+
+// Numbers and strings are guarded by type and value. False: this argument is of no kind we guard.
+bool add_constant(py::handle value, internal::Leaves& leaves) {
+  leaves.constant(std::bit_cast<std::uintptr_t>(Py_TYPE(value.ptr())));
+  if (value.is_none()) return true;
+  if (PyLong_CheckExact(value.ptr()) || PyBool_Check(value.ptr())) {
+    int overflow = 0;
+    leaves.constant(PyLong_AsLongLongAndOverflow(value.ptr(), &overflow));
+    return overflow == 0;
+  }
+  if (PyFloat_CheckExact(value.ptr())) {
+    leaves.constant(std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(value.ptr())));
+    return true;
+  }
+  if (PyUnicode_CheckExact(value.ptr())) {
+    Arguments<std::string>::visit(value.cast<std::string>(), leaves);
+    return true;
+  }
+  return false;
+}
+
+// What keeps an argument from the engine; nothing: it was added.
+std::optional<std::string> add_argument(py::handle argument, internal::Leaves& leaves) {
+  if (THPVariable_CheckExact(argument.ptr())) {
+    leaves.tensor(THPVariable_Unpack(argument.ptr()));
+  } else if (THPVariable_Check(argument.ptr())) {
+    return "an argument is a tensor subclass (" + type_name(argument) + ")";
+  } else if (!add_constant(argument, leaves)) {
+    return "an argument is neither a tensor nor a number (" + type_name(argument) + ")";
+  }
+  ++leaves.argument;
+  return std::nullopt;
+}
+
+std::shared_ptr<const void> kept(py::object object) {
+  return {new py::object(std::move(object)), [](const void* held) {
+            const py::gil_scoped_acquire gil;
+            delete static_cast<const py::object*>(held);
+          }};
+}
+
+// A call's arguments and what runs them under capture.
+struct Traced {
+  const py::function& trace;
+  const py::args& args;
+
+  internal::Traced operator()(const std::vector<at::Tensor>& fakes) const {
+    const py::gil_scoped_acquire gil;
+    try {
+      py::tuple with_fakes(args.size());
+      size_t next = 0;
+      for (size_t i = 0; i < args.size(); ++i)
+        with_fakes[i] = THPVariable_Check(args[i].ptr()) ? py::cast(fakes[next++]) : args[i];
+      const auto result = trace(*with_fakes).cast<py::tuple>();
+      return {result[0].cast<std::vector<at::Tensor>>(), kept(result[1])};
+    } catch (py::error_already_set& error) {
+      give_up(error);
+    }
+  }
+
+  internal::TraceRef reference() {
+    return {[](void* self, const std::vector<at::Tensor>& fakes) {
+              return (*static_cast<Traced*>(self))(fakes);
+            },
+            this};
+  }
+};
+
+}  // namespace
+
+void give_up(py::error_already_set& error) {
+  const std::string reason = py::str(error.value()).cast<std::string>();
+  error.restore();
+  PyErr_Clear();
+  throw aten_bridge::CaptureError(reason);
+}
+
+PythonCallable::PythonCallable(py::function trace, py::function eager,
+                               const std::map<std::string, std::string>& options)
+    : trace_(std::move(trace)), eager_(std::move(eager)), engine_(options_of(options)) {}
+
+py::object PythonCallable::in_eager(const py::args& args, const std::string& reason) {
+  if (std::find(refusals_.begin(), refusals_.end(), reason) == refusals_.end())
+    refusals_.push_back(reason);
+  aten_bridge::say_once(reason, "a call runs in eager: " + reason);
+  return eager_(*args);
+}
+
+py::object PythonCallable::operator()(const py::args& args) {
+  internal::Leaves leaves;
+  if (internal::capturing()) return eager_(*args);
+  for (py::handle argument : args)
+    if (const auto reason = add_argument(argument, leaves)) return in_eager(args, *reason);
+
+  Traced traced{trace_, args};
+  internal::Answer answer;
+  {
+    const py::gil_scoped_release no_gil;
+    answer = engine_.call(leaves, traced.reference());
+  }
+  if (!answer.compiled) {
+    py::object result = eager_(*args);
+    if (!answer.unproven_reason.empty()) {
+      const py::gil_scoped_release no_gil;
+      engine_.eager_succeeded(leaves, answer.unproven_reason);
+    }
+    return result;
+  }
+  py::list tensors = py::cast(answer.tensors);
+  const auto& rebuild = *static_cast<const py::object*>(answer.prototype);
+  return rebuild.is_none() ? py::object(std::move(tensors)) : rebuild(tensors);
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,43 @@
+// A Python callable over tensors and numbers, compiled anew for each call that no variant serves.
+//   PythonCallable compiled(trace, eager, {{"recompile_limit", "16"}});
+//   py::object results = compiled(args);
+//
+// trace(*args) runs under capture with tensors that hold no data. It returns (tensors, rebuild):
+// the tensors of the result, and None where the result is that list, or what makes the result of
+// such a list. eager(*args) serves the calls that cannot be captured: those with a reason, tensor
+// subclasses, arguments that are neither tensors nor numbers.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <torch/csrc/utils/pybind.h>
+
+#include "torchdyn/compile.h"
+
+namespace torchdyn {
+
+class __attribute__((visibility("hidden"))) PythonCallable {
+ public:
+  // std::invalid_argument for an unknown option names the known ones.
+  PythonCallable(pybind11::function trace, pybind11::function eager,
+                 const std::map<std::string, std::string>& options);
+
+  pybind11::object operator()(const pybind11::args& args);
+  // Calls that were never handed to the engine are in `refusals`, a reason each.
+  Explanation explain() const { return engine_.explain(); }
+  const std::vector<std::string>& refusals() const { return refusals_; }
+
+ private:
+  pybind11::object in_eager(const pybind11::args& args, const std::string& reason);
+
+  pybind11::function trace_, eager_;
+  internal::Engine engine_;
+  std::vector<std::string> refusals_;  // under the GIL
+};
+
+// The callable's exception for the compiler: a refusal comes back through its frames as a Python
+// exception, as anything does.
+[[noreturn]] void give_up(pybind11::error_already_set& error);
+
+}  // namespace torchdyn

@@ -1,0 +1,66 @@
+"""What becomes of a function's calls.
+
+    print(torchdyn.explain(model)(x))
+"""
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._dynamo.utils import counters
+
+from torchdyn.graph_backend import CompiledGraph
+from torchdyn.options import chosen_options
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Of one call: the graphs that Dynamo made, what became of each, and where it broke."""
+
+    graphs: tuple[Any, ...]       # torchdyn._C.Compiled, one an FX graph
+    graph_breaks: dict[str, int]  # reason -> how often
+
+    @property
+    def eager_reasons(self) -> list[str]:
+        """Why graphs ran in eager, each reason once; empty where all of them were compiled."""
+        reasons = [variant["eager_reason"] for graph in self.graphs for variant in graph.variants]
+        reasons += [reason for graph in self.graphs for reason in graph.refusals]
+        return list(dict.fromkeys(reason for reason in reasons if reason))
+
+    def __str__(self) -> str:
+        parts = [f"{len(self.graphs)} graphs, {sum(self.graph_breaks.values())} graph breaks"]
+        for number, graph in enumerate(self.graphs):
+            parts.append(f"graph {number}\n{graph}".rstrip())
+            parts += [f"runs in eager: {reason}" for reason in graph.refusals]
+        parts += [f"graph break: {reason}" for reason in self.graph_breaks]
+        return "\n".join(parts) + "\n"
+
+
+def explain(function: Callable, *, mode: str | None = None,
+            options: Mapping[str, Any] | None = None) -> Callable[..., Explanation]:
+    """A callable with the function's arguments: it compiles anew, calls once and tells what happened.
+
+    `function` may be a module, and may be compiled already. Raises what the call raises; ValueError
+    for an unknown mode or option.
+
+        explanation = torchdyn.explain(torch.nn.Linear(8, 2))(torch.randn(4, 8))   # result (4, 2)
+        assert not explanation.eager_reasons
+    """
+    chosen = chosen_options(mode, options)
+    function = getattr(function, "_orig_mod", getattr(function, "_torchdynamo_orig_callable", function))
+
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        graphs = []
+
+        def collect(graph_module, _example_inputs):
+            graph = CompiledGraph(graph_module, chosen)
+            graphs.append(graph.compiled)
+            return graph.function
+
+        before = Counter(counters["graph_break"])
+        torch.compile(function, backend=collect)(*args, **kwargs)
+        breaks = Counter(counters["graph_break"]) - before
+        return Explanation(tuple(graphs), dict(breaks))
+
+    return explained

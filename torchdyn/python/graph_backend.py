@@ -1,0 +1,52 @@
+"""The backend behind torch.compile.
+
+    torch.compile(model, backend="torchdyn")
+    torch.compile(model, backend="torchdyn", options={"recompile_limit": 16})
+"""
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from torchdyn import _C
+from torchdyn.graph_trace import GraphTrace
+from torchdyn.options import chosen_options
+
+
+class CompiledGraph:
+    """What `compile_graph` makes of an FX graph: callable with the graph's inputs."""
+
+    def __init__(self, module: fx.GraphModule, options: Mapping[str, str]):
+        self._trace = GraphTrace(module)
+        self.compiled = _C.Compiled(self._trace, self._trace.eager, options)
+
+    @property
+    def function(self) -> Callable:
+        """The quickest callable of this graph."""
+        function = self.compiled
+        if self._trace.attributes():
+            function = self._with_attributes
+        if self._trace.inference_mode == "everywhere":  # its results are inference tensors
+            function = torch.inference_mode()(function)
+        return function
+
+    def _with_attributes(self, *args):
+        return self.compiled(*args, *self._trace.attributes())
+
+
+def backend(graph_module: fx.GraphModule, example_inputs: Sequence[Any], *,
+            mode: str | None = None, options: Mapping[str, Any] | None = None) -> Callable:
+    """Makes of an FX graph a callable with the graph's inputs and result, equal to eager's.
+
+    The graph is captured at the first call, for the tensors, grad mode and autocast state of that
+    call, and again where they change; `example_inputs` are not looked at. Tensors may have any
+    shape that the graph takes. What cannot be captured runs in eager; `torchdyn.explain` tells why.
+
+    Raises ValueError for an unknown mode or option; the message lists the known ones.
+
+        gm = torch.fx.symbolic_trace(lambda x, w: torch.relu(x @ w))
+        compiled = torchdyn.backend(gm, [])
+        y = compiled(torch.randn(4, 8), torch.randn(8, 2))      # (4, 2)
+    """
+    return CompiledGraph(graph_module, chosen_options(mode, options)).function

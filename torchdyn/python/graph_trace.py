@@ -1,0 +1,107 @@
+"""An FX graph as a callable for the trace: its nodes, and the higher-order ones, by our own hand.
+
+    traced = GraphTrace(graph_module)
+    tensors, rebuild = traced(*inputs, *traced.attributes())   # what _C.Compiled asks of a trace
+    result = traced.eager(*inputs, *traced.attributes())
+"""
+from functools import partial
+
+import torch
+from torch import fx
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from torchdyn.higher_order import run_higher_order
+
+
+_INFERENCE_MODE = (torch.autograd.grad_mode._enter_inference_mode,
+                   torch.autograd.grad_mode._exit_inference_mode)
+
+
+class GraphRun(fx.Interpreter):
+    """One run of a graph. Attributes that are tensors come from `attributes`, by name."""
+
+    def __init__(self, module, attributes=None):
+        super().__init__(module)
+        self.attributes = {} if attributes is None else attributes
+        self.extra_traceback = False
+
+    def get_attr(self, target, args, kwargs):
+        return self.attributes[target] if target in self.attributes else self.fetch_attr(target)
+
+    def call_function(self, target, args, kwargs):
+        if target in _INFERENCE_MODE:  # of the whole graph: on already, around the call
+            return None
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return run_higher_order(target, run_graph, args, kwargs)
+        return super().call_function(target, args, kwargs)
+
+
+def run_graph(module, *args):
+    """A graph's result for its inputs; what a higher-order operator was given may be any callable."""
+    return GraphRun(module).run(*args) if isinstance(module, fx.GraphModule) else module(*args)
+
+
+def _rebuild(leaves, places, structure, tensors):
+    leaves = list(leaves)
+    for place, tensor in zip(places, tensors):
+        leaves[place] = tensor
+    return tree_unflatten(leaves, structure)
+
+
+def split_result(result):
+    """(tensors of a pytree, None or what makes such a pytree of other tensors)."""
+    leaves, structure = tree_flatten(result)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    tensors = [leaves[place] for place in places]
+    if isinstance(result, (list, tuple)) and len(result) == len(tensors) == len(leaves):
+        return tensors, None if type(result) is list else type(result)
+    # A fake must not outlive its trace.
+    rest = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    return tensors, partial(_rebuild, rest, places, structure)
+
+
+def _calls(module, function):
+    return [n for n in module.graph.nodes if n.op == "call_function" and n.target is function]
+
+
+def _inference_mode(module) -> str:
+    """Where the graph is in inference mode of its own: "nowhere", "everywhere" or "partly"."""
+    entered, left = (_calls(module, function) for function in _INFERENCE_MODE)
+    if not entered:
+        return "nowhere"
+    work = [n for n in module.graph.nodes if n.op not in ("placeholder", "get_attr", "output")]
+    whole = entered == work[:1] and left == work[-1:] and entered[0].args == (True,)
+    return "everywhere" if whole else "partly"
+
+
+class GraphTrace:
+    """A graph module whose tensor attributes are further inputs, after those of the graph."""
+
+    def __init__(self, module: fx.GraphModule):
+        self.module = module
+        targets = dict.fromkeys(n.target for n in module.graph.nodes if n.op == "get_attr")
+        self._names = [t for t in targets if isinstance(self._fetch(t), torch.Tensor)]
+        self.inference_mode = _inference_mode(module)
+
+    def _fetch(self, target):
+        value = self.module
+        for name in target.split("."):
+            value = getattr(value, name)
+        return value
+
+    def attributes(self):
+        return [self._fetch(name) for name in self._names]
+
+    def __call__(self, *args):
+        if self.inference_mode == "partly":
+            raise RuntimeError("a part of the graph is in inference mode")
+        inputs, attributes = self._split(args)
+        run = GraphRun(self.module, dict(zip(self._names, attributes)))
+        return split_result(run.run(*inputs))
+
+    def eager(self, *args):
+        return self.module(*self._split(args)[0])
+
+    def _split(self, args):
+        inputs = len(args) - len(self._names)
+        return args[:inputs], args[inputs:]
