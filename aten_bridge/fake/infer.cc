@@ -54,6 +54,7 @@ Inferred infer_by_meta_kernel(const c10::OperatorHandle& op, c10::DispatchKey ke
 
 ShapeSource find_shape_source(const c10::OperatorHandle& op) {
   const std::string name = name_of(op);
+  if (has_registered_fake(op)) return {.meta_kernel = c10::DispatchKey::Meta};
   ShapeSource source{find_shape_rule(name)};
   if (source.rule == nullptr && meta_kernel_is_tested(name))
     source.meta_kernel = meta_kernel_key(op);

@@ -1,6 +1,7 @@
 #include "aten_bridge/fake/meta_kernels.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -45,6 +46,10 @@ void return_written(const c10::FunctionSchema& schema, torch::jit::Stack& stack)
 
 }  // namespace
 
+bool has_registered_fake(const c10::OperatorHandle& op) {
+  return !name_of(op).starts_with("aten::") && op.hasKernelForDispatchKey(c10::DispatchKey::Meta);
+}
+
 c10::DispatchKey meta_kernel_key(const c10::OperatorHandle& op) {
   using c10::DispatchKey;
   for (DispatchKey key :
@@ -67,7 +72,8 @@ std::vector<c10::IValue> call_meta_kernel(const c10::OperatorHandle& op, c10::Di
     if (stack[i].isDevice() || specs[i].name() == "device") stack[i] = c10::Device(c10::kMeta);
   }
   const c10::impl::ExcludeDispatchKeyGuard only_meta(keys_down_to_fake());
-  const c10::impl::IncludeDispatchKeyGuard inside(kInside);
+  std::optional<c10::impl::IncludeDispatchKeyGuard> inside;
+  if (!has_registered_fake(op)) inside.emplace(kInside);
   op.callBoxedForDispatchKey(key, stack);
   return stack;
 }

@@ -23,6 +23,10 @@ namespace aten_bridge {
 std::span<const std::span<const std::string_view>> tested_meta_kernels();
 bool meta_kernel_is_tested(std::string_view op);
 
+// Whether it is no operator of ATen and has a Meta kernel: that is its shape rule (in Python
+// torch.library.register_fake), and may call whatever runs on meta tensors.
+bool has_registered_fake(const c10::OperatorHandle& op);
+
 // The key of the operator's kernel that runs on meta tensors; Undefined where it has none.
 c10::DispatchKey meta_kernel_key(const c10::OperatorHandle& op);
 
