@@ -1,6 +1,7 @@
 #include "aten_bridge/trace/scope.h"
 
 #include <ATen/FunctionalTensorWrapper.h>
+#include <ATen/SavedTensorHooks.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
@@ -22,11 +23,18 @@ Current* current() { return static_cast<Current*>(c10::ThreadLocalDebugInfo::get
 
 }  // namespace
 
+// The program's hooks on saved tensors wait for the tensors of a run.
+struct NoSavedTensorHooks {
+  const bool before = at::SavedTensorDefaultHooks::set_tracing(true);
+  ~NoSavedTensorHooks() { at::SavedTensorDefaultHooks::set_tracing(before); }
+};
+
 // Leaves in the reverse order of entering.
 struct CaptureScope::Keys {
   explicit Keys(std::shared_ptr<Current> current) : slot(kSlot, std::move(current)) {}
 
   c10::DebugInfoGuard slot;
+  NoSavedTensorHooks no_hooks;
   at::functionalization::impl::FunctionalizationReapplyViewsGuard views_stay_views{true};
   c10::impl::IncludeDispatchKeyGuard keys{c10::DispatchKeySet(
       {c10::DispatchKey::DeferredInit, c10::DispatchKey::Functionalize, c10::DispatchKey::Fake})};

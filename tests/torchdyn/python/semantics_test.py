@@ -193,12 +193,14 @@ class Autograd(LikeEager):
         torch.testing.assert_close(torch.autograd.grad(y.sum(), model.weight)[0], expected)
 
     def test_saved_tensor_hooks_see_what_backward_uses(self):
-        compiled = torch.compile(lambda x: x.exp().sin(), backend="torchdyn")
+        graphs = []
+        compiled = torch.compile(lambda x: x.exp().sin(), backend=self.collecting(graphs))
         x = torch.randn(4, requires_grad=True)
         packed = []
         with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
             y = compiled(x)
         self.assertTrue(packed)
+        self.check_reasons(graphs, None)
         y.sum().backward()
         torch.testing.assert_close(x.grad, x.detach().exp() * x.detach().exp().cos())
 
