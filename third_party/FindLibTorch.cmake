@@ -5,7 +5,7 @@
 #
 # PyTorch's own TorchConfig.cmake enables the CUDA language and so demands nvcc; a program that only
 # links LibTorch needs no toolkit. Looks in TORCH_ROOT (the folder that holds include/ and lib/),
-# in Torch_DIR (its share/cmake/Torch), then in CMAKE_PREFIX_PATH.
+# in Torch_DIR (its share/cmake/Torch), in Python3_EXECUTABLE's torch, then in CMAKE_PREFIX_PATH.
 #
 # Defines
 #   torchdyn::torch       libtorch_cpu and libc10 with their headers
@@ -20,6 +20,13 @@
 
 if(NOT TORCH_ROOT AND Torch_DIR)
   cmake_path(SET TORCH_ROOT NORMALIZE "${Torch_DIR}/../../..")
+endif()
+if(NOT TORCH_ROOT AND Python3_EXECUTABLE)
+  # pip's build isolation hides installed packages by PYTHONPATH.
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -E env --unset=PYTHONPATH "${Python3_EXECUTABLE}" -c
+      "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+    OUTPUT_VARIABLE TORCH_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 find_path(TORCH_INCLUDE_DIR ATen/ATen.h HINTS "${TORCH_ROOT}" PATH_SUFFIXES include)
 find_library(TORCH_CPU_LIBRARY torch_cpu HINTS "${TORCH_INCLUDE_DIR}/../lib" NO_DEFAULT_PATH)

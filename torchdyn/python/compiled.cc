@@ -4,12 +4,12 @@
 #include <bit>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "aten_bridge/base/once.h"
-#include "aten_bridge/trace/capture.h"
 
 namespace py = pybind11;
 
@@ -79,7 +79,7 @@ struct Traced {
       const auto result = trace(*with_fakes).cast<py::tuple>();
       return {result[0].cast<std::vector<at::Tensor>>(), kept(result[1])};
     } catch (py::error_already_set& error) {
-      give_up(error);
+      throw std::runtime_error(message_of(error));
     }
   }
 
@@ -93,11 +93,11 @@ struct Traced {
 
 }  // namespace
 
-void give_up(py::error_already_set& error) {
-  const std::string reason = py::str(error.value()).cast<std::string>();
+std::string message_of(py::error_already_set& error) {
+  std::string message = py::str(error.value()).cast<std::string>();
   error.restore();
   PyErr_Clear();
-  throw aten_bridge::CaptureError(reason);
+  return message;
 }
 
 PythonCallable::PythonCallable(py::function trace, py::function eager,

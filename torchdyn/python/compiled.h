@@ -36,8 +36,7 @@ class __attribute__((visibility("hidden"))) PythonCallable {
   std::vector<std::string> refusals_;  // under the GIL
 };
 
-// The callable's exception for the compiler: a refusal comes back through its frames as a Python
-// exception, as anything does.
-[[noreturn]] void give_up(pybind11::error_already_set& error);
+// What a Python exception says; its frames, which may hold fakes, are let go of.
+std::string message_of(pybind11::error_already_set& error);
 
 }  // namespace torchdyn

@@ -31,7 +31,7 @@ internal::TraceRef trace_of(const py::function& callable) {
               const py::object result = (*static_cast<const py::function*>(self))(*arguments);
               return internal::Traced{result.cast<Tensors>(), nullptr};
             } catch (py::error_already_set& error) {
-              give_up(error);
+              throw aten_bridge::CaptureError(message_of(error));
             }
           },
           const_cast<py::function*>(&callable)};

@@ -98,4 +98,5 @@ class LikeEager(unittest.TestCase):
         everything = tensors_of(results) + tensors_of(args)
         storages = [t.untyped_storage().data_ptr() for t in everything]
         same = [next(i for i, u in enumerate(everything) if u is t) for t in everything]
-        return same, [storages.index(s) for s in storages], [t._is_view() for t in everything]
+        views = [t._is_view() and storages.count(s) > 1 for t, s in zip(everything, storages)]
+        return same, [storages.index(s) for s in storages], views

@@ -1,0 +1,138 @@
+"""The package: how it is found, its options, explain, and what makes an import an error."""
+import importlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import torch
+import torchdyn
+from torchdyn import _build, _C
+
+ONE_LINER = ("import torch; f = torch.compile(lambda x: x.relu() + 1, backend='torchdyn'); "
+             "print(f(torch.tensor([-1.0, 2.0])).tolist())")
+
+
+def run_python(code, path):
+    return subprocess.run([sys.executable, "-B", "-c", code], env={"PYTHONPATH": str(path)},
+                          capture_output=True, text=True, check=True).stdout
+
+
+class Found(unittest.TestCase):
+    def test_the_backend_is_listed(self):
+        self.assertIn("torchdyn", torch._dynamo.list_backends())
+
+    def test_it_is_found_without_an_import(self):
+        package = pathlib.Path(torchdyn.__file__).parent
+        self.assertEqual(run_python(ONE_LINER, package.parent), "[1.0, 3.0]\n")
+
+    def test_what_is_installed_runs(self):
+        build = pathlib.Path(torchdyn.__file__).parents[2]
+        with tempfile.TemporaryDirectory() as site:
+            subprocess.run(["cmake", "--install", str(build), "--component", "python", "--prefix",
+                            site], check=True, capture_output=True)
+            code = ONE_LINER.replace("'torchdyn'", "__import__('torchdyn').backend")
+            self.assertEqual(run_python(code, site), "[1.0, 3.0]\n")
+
+    def test_the_stub_names_what_the_extension_has(self):
+        stub = pathlib.Path(torchdyn.__file__).with_name("_C.pyi").read_text()
+        for name in (n for n in dir(_C) if not n.startswith("_")):
+            self.assertRegex(stub, rf"(class|def) {name}\b")
+
+
+class Imports(unittest.TestCase):
+    def test_another_torch_is_one_clear_error(self):
+        with self.assertRaisesRegex(ImportError, r"built for torch \d.* with torch 2\.0\.1"):
+            _build.check("2.0.1+cpu")
+
+    def test_the_owner_of_the_name_is_one_clear_error(self):
+        with mock.patch.object(importlib.metadata, "distribution"):
+            with self.assertRaisesRegex(ImportError, "pip uninstall torchdyn"):
+                _build.check(torch.__version__)
+
+
+class Options(unittest.TestCase):
+    def test_an_unknown_option_lists_the_known_ones(self):
+        gm = torch.fx.symbolic_trace(lambda x: x + 1)
+        with self.assertRaisesRegex(ValueError, "no option \"foo\".* recompile_limit"):
+            torchdyn.backend(gm, [], options={"foo": 1})
+
+    def test_an_unknown_mode_lists_the_known_ones(self):
+        gm = torch.fx.symbolic_trace(lambda x: x + 1)
+        with self.assertRaisesRegex(ValueError, "'fastest'.* max-autotune"):
+            torchdyn.backend(gm, [], mode="fastest")
+
+    def test_torch_compile_passes_options(self):
+        f = torch.compile(lambda x: x * 2, backend="torchdyn", options={"recompile_limit": 2})
+        torch.testing.assert_close(f(torch.ones(3)), torch.full((3,), 2.0))
+
+    def test_config_is_the_default_and_takes_known_names_alone(self):
+        gm = torch.fx.symbolic_trace(lambda x: x * 2)
+        with self.assertRaisesRegex(ValueError, "no option"):
+            torchdyn.config.foo = 1
+        before = torchdyn.config.recompile_limit
+        try:
+            torchdyn.config.recompile_limit = 1
+            compiled = torchdyn.backend(gm, [])
+            for size in (2, 3, 4):
+                torch.testing.assert_close(compiled(torch.ones(size)), torch.full((size,), 2.0))
+            self.assertEqual(len(compiled.variants), 1)
+        finally:
+            torchdyn.config.recompile_limit = before
+
+
+class Explain(unittest.TestCase):
+    def test_it_tells_graphs_and_breaks(self):
+        def f(x):
+            y = x.sin()
+            torch._dynamo.graph_break()
+            return y + 1
+        explanation = torchdyn.explain(f)(torch.randn(3))
+        self.assertEqual(len(explanation.graphs), 2)
+        self.assertEqual(sum(explanation.graph_breaks.values()), 1)
+        self.assertEqual(explanation.eager_reasons, [])
+        self.assertIn("aten::sin", str(explanation))
+
+    def test_it_tells_why_a_size_was_compiled_anew(self):
+        gm = torch.fx.symbolic_trace(lambda x: x * 2)
+        compiled = torchdyn.backend(gm, [])
+        compiled(torch.ones(2)), compiled(torch.ones(3))
+        self.assertRegex(compiled.recompile_reasons[0], "size")
+
+
+class BadInput(unittest.TestCase):
+    def test_an_error_of_the_program_is_eagers(self):
+        gm = torch.fx.symbolic_trace(lambda x, y: x @ y)
+        compiled = torchdyn.backend(gm, [])
+        with self.assertRaisesRegex(RuntimeError, "mat1 and mat2 shapes cannot be multiplied"):
+            compiled(torch.ones(2, 3), torch.ones(2, 3))
+        torch.testing.assert_close(compiled(torch.ones(2, 3), torch.ones(3, 2)),
+                                   torch.full((2, 2), 3.0))
+
+    def test_meta_tensors_run_in_eager(self):
+        gm = torch.fx.symbolic_trace(lambda x: x + 1)
+        y = torchdyn.backend(gm, [])(torch.ones(2, device="meta"))
+        self.assertEqual((y.device.type, y.shape), ("meta", (2,)))
+
+    def test_sparse_tensors_run_in_eager(self):
+        gm = torch.fx.symbolic_trace(lambda x: x * 2)
+        y = torchdyn.backend(gm, [])(torch.eye(3).to_sparse())
+        torch.testing.assert_close(y.to_dense(), torch.eye(3) * 2)
+
+    def test_a_read_only_cache_loses_nothing(self):
+        package = pathlib.Path(torchdyn.__file__).parent
+        code = "import os; os.environ['TORCHDYN_CACHE_DIR'] = '/proc/nowhere'; " + ONE_LINER
+        self.assertEqual(run_python(code, package.parent), "[1.0, 3.0]\n")
+
+    def test_no_compiler_loses_nothing(self):
+        package = pathlib.Path(torchdyn.__file__).parent
+        with tempfile.TemporaryDirectory() as cache:
+            code = (f"import os; os.environ.update(PATH='', TORCHDYN_CACHE_DIR={cache!r}); "
+                    + ONE_LINER)
+            self.assertEqual(run_python(code, package.parent), "[1.0, 3.0]\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
