@@ -27,12 +27,14 @@ namespace {
 using aten_bridge::dump;
 using aten_bridge::DumpStage;
 using aten_bridge::Graph;
+using aten_bridge::Numerics;
 using aten_bridge::say_once;
 using aten_bridge::str_cat;
 
 // A graph on its way, after everything that needs no compiler.
 struct Planned {
   const Graph* graph = nullptr;
+  Numerics numerics;
   LeftToAten left;  // operators whose kernels a compiler rejected
   Device device;
   const DeviceBackend* backend = nullptr;
@@ -101,16 +103,19 @@ absl::Status emit(const LoopProgram& program, Planned& planned) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Planned> plan_graph(const Graph& graph, LeftToAten left, Timing& timing) {
+absl::StatusOr<Planned> plan_graph(const Graph& graph, Numerics numerics, LeftToAten left,
+                                   Timing& timing) {
   Planned planned;
   planned.graph = &graph;
+  planned.numerics = numerics;
   planned.left = std::move(left);
   planned.device = device_of(graph);
   auto backend = backend_for(planned.device);
   if (!backend.ok()) return backend.status();
   planned.backend = *backend;
 
-  LoopProgram program = timing.measure("lower", [&] { return lower(graph, planned.left); });
+  LoopProgram program =
+      timing.measure("lower", [&] { return lower(graph, numerics, planned.left); });
   timing.measure("passes", [&] { run_passes(program); });
   dump(DumpStage::kLoops, graph.name, [&] { return print(program); });
   planned.report.not_fused =
@@ -176,7 +181,7 @@ absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> l
                                             repro.empty() ? std::string(rejection.status.message())
                                                           : str_cat("a repro is in ", repro)));
   }
-  auto again = plan_graph(*planned.graph, std::move(left), timing);
+  auto again = plan_graph(*planned.graph, planned.numerics, std::move(left), timing);
   if (!again.ok()) return again.status();
   again->report.rejected = std::move(planned.report.rejected);
   planned = *std::move(again);
@@ -206,11 +211,11 @@ absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Pl
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
-    std::span<const Graph* const> graphs) {
+    std::span<const Graph* const> graphs, Numerics numerics) {
   Timing timing;
   std::vector<Planned> planned;
   for (const Graph* graph : graphs) {
-    auto one = plan_graph(*graph, {}, timing);
+    auto one = plan_graph(*graph, numerics, {}, timing);
     if (!one.ok()) return one.status();
     planned.push_back(*std::move(one));
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "aten_bridge/base/numerics.h"
 #include "aten_bridge/graph/graph.h"
 #include "inductor/runtime/core/compiled_graph.h"
 
@@ -19,6 +20,7 @@ namespace inductor {
 // A kernel that the compiler rejects makes its operators extern calls.
 // Throws InternalError when a stage breaks the law of its artefact.
 absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
-    std::span<const aten_bridge::Graph* const> graphs);
+    std::span<const aten_bridge::Graph* const> graphs,
+    aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault);
 
 }  // namespace inductor

@@ -31,7 +31,7 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-TracedVariant trace_or_say_why(const CallToCompile& to_compile) {
+TracedVariant trace_or_say_why(const CallToCompile& to_compile, Numerics numerics) {
   const internal::Leaves leaves = leaves_of(to_compile.tensors);
   const Call call{leaves, {}, to_compile.tensors};
   const std::vector<std::string> names = names_of(to_compile.tensors);
@@ -42,7 +42,7 @@ TracedVariant trace_or_say_why(const CallToCompile& to_compile) {
     return failed;
   };
   try {
-    return trace_variant(guard_call(call, names), call, names, to_compile.trace);
+    return trace_variant(guard_call(call, names), call, names, to_compile.trace, numerics);
   } catch (const aten_bridge::CaptureError& error) {
     return in_eager(error.what());
   } catch (const aten_bridge::InternalError& error) {
@@ -52,10 +52,10 @@ TracedVariant trace_or_say_why(const CallToCompile& to_compile) {
   }
 }
 
-void build_or_say_why(std::span<TracedVariant> traced) {
+void build_or_say_why(std::span<TracedVariant> traced, Numerics numerics) {
   std::string reason;
   try {
-    build_variants(traced);
+    build_variants(traced, numerics);
     if (traced.size() == 1 || traced[0].variant->eager_reason.empty()) return;
   } catch (const std::exception& error) {
     reason = std::string("internal error: ") + error.what();
@@ -63,8 +63,8 @@ void build_or_say_why(std::span<TracedVariant> traced) {
   for (TracedVariant& one : traced) one.variant->eager_reason = reason;
   if (traced.size() == 1) return;
   for (TracedVariant& one : traced) one.variant->eager_reason.clear();
-  build_or_say_why(traced.first(traced.size() / 2));
-  build_or_say_why(traced.subspan(traced.size() / 2));
+  build_or_say_why(traced.first(traced.size() / 2), numerics);
+  build_or_say_why(traced.subspan(traced.size() / 2), numerics);
 }
 
 }  // namespace
@@ -84,12 +84,13 @@ Tensors CompiledCall::operator()(const Tensors& tensors) const {
 const std::string& CompiledCall::eager_reason() const { return variant_->eager_reason; }
 const Explanation::Variant& CompiledCall::explanation() const { return variant_->explanation; }
 
-std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls) {
+std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls,
+                                                         Numerics numerics) {
   std::vector<TracedVariant> traced;
   std::vector<std::unique_ptr<CompiledCall>> compiled(calls.size());
   std::vector<size_t> places;
   for (size_t i = 0; i < calls.size(); ++i) {
-    TracedVariant one = trace_or_say_why(calls[i]);
+    TracedVariant one = trace_or_say_why(calls[i], numerics);
     if (!one.variant->eager_reason.empty()) {
       compiled[i] = std::make_unique<CompiledCall>(std::move(one.variant));
       continue;
@@ -97,7 +98,7 @@ std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToC
     traced.push_back(std::move(one));
     places.push_back(i);
   }
-  if (!traced.empty()) build_or_say_why(traced);
+  if (!traced.empty()) build_or_say_why(traced, numerics);
   for (size_t i = 0; i < traced.size(); ++i)
     compiled[places[i]] = std::make_unique<CompiledCall>(std::move(traced[i].variant));
   return compiled;

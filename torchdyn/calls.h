@@ -42,6 +42,7 @@ class CompiledCall {
 };
 
 // One each, in order. One that cannot be traced or built does not take the others with it.
-std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls);
+std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls,
+                                                         Numerics numerics = Numerics::kDefault);
 
 }  // namespace torchdyn

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "aten_bridge/base/numerics.h"
 #include "torchdyn/arguments.h"
 
 namespace torchdyn {
@@ -42,11 +43,20 @@ class State {
   std::shared_ptr<torch::nn::Module> module;
 };
 
+using aten_bridge::Numerics;
+
 // The options of one compiled function. Rows of options.def become members with their defaults:
 //   Options options;
 //   options.fullgraph = true;        // an error where the function cannot be captured whole
 //   options.recompile_limit = 16;    // variants (one a set of guards); further calls run in eager
+//   options.numerics = Numerics::kEager;  // pointwise results have eager's bits
 //   options.state = {weights};       // tensors and modules that a closure has captured
+//
+// Numerics::kDefault computes functions and formulas of its own, as near to the exact result as
+// eager's. Numerics::kEager keeps eager's functions, casts, roundings and contractions: an operator
+// whose bits a kernel does not have on that device and dtype is ATen's own call, and so are
+// normalisations, softmax and losses. The bits of NaN are not kept. Sums, means and sums by index
+// keep eager's dtypes and casts and may add in another order.
 struct Options {
 #define OPTION(name, type, value, doc) type name = value;
 #include "aten_bridge/base/options.def"

@@ -103,22 +103,23 @@ std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::str
 }
 
 TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
-                            const std::vector<std::string>& names, internal::TraceRef trace) {
+                            const std::vector<std::string>& names, internal::TraceRef trace,
+                            Numerics numerics) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<at::Tensor> storage;
   const auto given = variant->duplicates.inputs(call.tensors, storage);
   const std::vector<at::Tensor> inputs(given.begin(), given.end());
   const size_t arguments = call.leaves.tensors.size();
   TracedVariant traced;
-  traced.captured =
-      aten_bridge::capture({inputs, names}, [&](const std::vector<at::Tensor>& fakes) {
-        std::vector<at::Tensor> argument_fakes;
-        for (size_t i = 0; i < arguments; ++i)
-          argument_fakes.push_back(fakes[variant->duplicates.input_of[i]]);
-        internal::Traced result = trace.call(trace.self, argument_fakes);
-        variant->prototype = std::move(result.prototype);
-        return std::move(result.tensors);
-      });
+  const auto call_with = [&](const std::vector<at::Tensor>& fakes) {
+    std::vector<at::Tensor> argument_fakes;
+    for (size_t i = 0; i < arguments; ++i)
+      argument_fakes.push_back(fakes[variant->duplicates.input_of[i]]);
+    internal::Traced result = trace.call(trace.self, argument_fakes);
+    variant->prototype = std::move(result.prototype);
+    return std::move(result.tensors);
+  };
+  traced.captured = aten_bridge::capture({inputs, names}, call_with, numerics);
   variant->explanation.capture_ms = milliseconds_since(start);
 
   const Graph& joint = traced.captured.joint.graph;
@@ -169,12 +170,12 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
 
 }  // namespace
 
-void build_variants(std::span<TracedVariant> traced) {
+void build_variants(std::span<TracedVariant> traced, Numerics numerics) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<const Graph*> graphs;
   for (const TracedVariant& one : traced)
     for (const Graph* graph : one.graphs()) graphs.push_back(graph);
-  const auto compiled = inductor::compile(graphs);
+  const auto compiled = inductor::compile(graphs, numerics);
   std::span<const std::shared_ptr<const CompiledGraph>> rest;
   if (compiled.ok()) rest = *compiled;
   for (TracedVariant& one : traced) {

@@ -172,8 +172,9 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& f
     variant->eager_reason = std::move(reason);
   };
   try {
-    TracedVariant traced = trace_variant(guard_call(call, input_names), call, input_names, trace);
-    build_variants({&traced, 1});
+    TracedVariant traced =
+        trace_variant(guard_call(call, input_names), call, input_names, trace, options.numerics);
+    build_variants({&traced, 1}, options.numerics);
     variant = std::move(traced.variant);
   } catch (const aten_bridge::CaptureError& error) {
     in_eager(error.what());

@@ -37,13 +37,14 @@ std::string_view name_of(OpKind kind) {
 }
 
 OperatorRow row_of(const OperatorInfo& info) {
-  if (info.refusal) return {info.name, "refused", std::string(*info.refusal)};
-  if (info.rewrite) return {info.name, "rewritten", ""};
-  if (info.decomposition) return {info.name, "decomposed", ""};
   const OpKind kind = inductor::kind_of(info.name);
   const bool has_shape = info.shape.exists();
-  if (has_shape && kind != OpKind::kExtern && kind != OpKind::kRandom)
-    return {info.name, "lowered", std::string(name_of(kind))};
+  const bool is_lowered = has_shape && kind != OpKind::kExtern && kind != OpKind::kRandom;
+  const std::string loops(is_lowered ? name_of(kind) : "");
+  if (info.refusal) return {info.name, "refused", std::string(*info.refusal)};
+  if (info.rewrite) return {info.name, "rewritten", loops};
+  if (info.decomposition) return {info.name, "decomposed", ""};
+  if (is_lowered) return {info.name, "lowered", loops};
   if (has_shape) return {info.name, "extern", kind == OpKind::kRandom ? "random" : ""};
   if (info.mutates) return {info.name, "functional", ""};
   if (info.is_composite) return {info.name, "composite", ""};

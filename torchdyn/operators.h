@@ -14,7 +14,9 @@ namespace torchdyn {
 struct OperatorRow {
   std::string op;        // "aten::add.Tensor"
   std::string_view how;  // see below
-  std::string detail;    // lowered: "pointwise", "reduction", ...; refused: the reason
+  // lowered, and rewritten where other arguments are lowered: "pointwise", "reduction", ...;
+  // refused: the reason
+  std::string detail;
 };
 
 // Those whose names a regular expression finds, ordered by name. `how` is the first of these that

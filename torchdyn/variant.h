@@ -1,6 +1,7 @@
 // One captured form of a compiled function: its guards, and what to run when they hold.
-//   TracedVariant traced = trace_variant(guard_call(call, names), call, names, trace);
-//   build_variants({&traced, 1});                  // many can be compiled together
+//   TracedVariant traced = trace_variant(guard_call(call, names), call, names, trace,
+//                                       numerics);
+//   build_variants({&traced, 1}, numerics);                  // many can be compiled together
 //   if (traced.variant->matches(call)) answer = traced.variant->run(call);
 #pragma once
 
@@ -94,9 +95,10 @@ struct TracedVariant {
 
 // Throws what capture throws; the variant is consumed either way.
 TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
-                            const std::vector<std::string>& names, internal::TraceRef trace);
+                            const std::vector<std::string>& names, internal::TraceRef trace,
+                            Numerics numerics);
 // Compiles all of them together and makes each `variant` whole; a compiler that fails is an
 // eager_reason of each.
-void build_variants(std::span<TracedVariant> traced);
+void build_variants(std::span<TracedVariant> traced, Numerics numerics);
 
 }  // namespace torchdyn

@@ -18,8 +18,15 @@ absl::Status read(std::string_view text, int64_t* value) {
   return absl::InvalidArgumentError("an integer");
 }
 
+absl::Status read(std::string_view text, Numerics* value) {
+  if (text != "default" && text != "eager") return absl::InvalidArgumentError("default or eager");
+  *value = text == "eager" ? Numerics::kEager : Numerics::kDefault;
+  return absl::OkStatus();
+}
+
 std::string write(bool value) { return value ? "true" : "false"; }
 std::string write(int64_t value) { return str_cat(value); }
+std::string write(Numerics value) { return value == Numerics::kEager ? "eager" : "default"; }
 
 std::string names() {
   std::string all;
@@ -61,7 +68,7 @@ std::string options_help() {
   const Options defaults;
   std::string help;
 #define OPTION(name, type, value, doc) \
-  absl::StrAppendFormat(&help, "%-16s %-6s %s\n", #name, write(defaults.name), doc);
+  absl::StrAppendFormat(&help, "%-16s %-8s %s\n", #name, write(defaults.name), doc);
 #include "aten_bridge/base/options.def"
 #undef OPTION
   return help;

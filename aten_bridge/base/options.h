@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 
+#include "aten_bridge/base/numerics.h"
+
 namespace aten_bridge {
 
 struct Options {
@@ -20,7 +22,7 @@ struct Options {
 };
 
 absl::Status set(Options& options, std::string_view name, std::string_view value);
-// "fullgraph=false recompile_limit=8"; each part reads back through set().
+// "fullgraph=false recompile_limit=8 numerics=default"; each part reads back through set().
 std::string print(const Options& options);
 std::string options_help();
 

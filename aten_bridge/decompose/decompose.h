@@ -23,6 +23,9 @@ struct Decomposition {
   void (*run)(Stack&);
   // Whether the operator is rewritten for these arguments (device, dtype, options); null: always.
   bool (*applies)(const Stack&) = nullptr;
+  // Whether each element is rounded where eager rounds it: nothing is summed, no formula of several
+  // operators stands for one kernel of eager's.
+  bool keeps_eagers_bits = false;
 };
 
 // The row for an operator, or null. table.cc concatenates the families.

@@ -47,8 +47,8 @@ bool draws_bernoulli(const Stack& stack) {
 }
 
 constexpr Decomposition kRows[] = {
-    {"aten::native_dropout", boxed<native_dropout>, draws_bernoulli},
-    {"aten::bernoulli.p", boxed<bernoulli>, draws_alike},
+    {"aten::native_dropout", boxed<native_dropout>, draws_bernoulli, true},
+    {"aten::bernoulli.p", boxed<bernoulli>, draws_alike, true},
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ constexpr Decomposition kRows[] = {
     by_aten<"aten::_foreach_clamp_min.List">(),
     by_aten<"aten::_foreach_clamp_min.Scalar">(),
     by_aten<"aten::_foreach_clamp_min.ScalarList">(),
-    {"aten::_foreach_copy", boxed<copies>},
+    {"aten::_foreach_copy", boxed<copies>, nullptr, true},
     by_aten<"aten::_foreach_cos">(),
     by_aten<"aten::_foreach_cosh">(),
     by_aten<"aten::_foreach_div.List">(),
@@ -96,7 +96,7 @@ constexpr Decomposition kRows[] = {
     by_aten<"aten::_foreach_tan">(),
     by_aten<"aten::_foreach_tanh">(),
     by_aten<"aten::_foreach_trunc">(),
-    {"aten::_foreach_zero", boxed<zeros>},
+    {"aten::_foreach_zero", boxed<zeros>, nullptr, true},
 };
 
 }  // namespace

@@ -32,9 +32,9 @@ Tensor where_scalar_other(const Tensor& condition, const Tensor& yes, const Scal
 }
 
 constexpr Decomposition kRows[] = {
-    {"aten::where.Scalar", boxed<where_scalar>},
-    {"aten::where.ScalarSelf", boxed<where_scalar_self>},
-    {"aten::where.ScalarOther", boxed<where_scalar_other>},
+    {"aten::where.Scalar", boxed<where_scalar>, nullptr, true},
+    {"aten::where.ScalarSelf", boxed<where_scalar_self>, nullptr, true},
+    {"aten::where.ScalarOther", boxed<where_scalar_other>, nullptr, true},
 };
 
 }  // namespace

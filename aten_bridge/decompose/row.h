@@ -95,7 +95,7 @@ void run_as_aten_composes(std::string_view op, Stack& stack);
 
 template <Name op>
 constexpr Decomposition by_aten() {
-  return {op, [](Stack& stack) { run_as_aten_composes(op, stack); }};
+  return {op, [](Stack& stack) { run_as_aten_composes(op, stack); }, nullptr, true};
 }
 
 }  // namespace aten_bridge::decompose

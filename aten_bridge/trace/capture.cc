@@ -52,11 +52,11 @@ Captured run_captured(const TracedCallable& callable, const Untouched& before,
 
 }  // namespace
 
-Captured capture(const CaptureInputs& inputs, const TracedCallable& callable) {
+Captured capture(const CaptureInputs& inputs, const TracedCallable& callable, Numerics numerics) {
   TD_CHECK(!capturing(), "a capture inside a capture");
   check(inputs);
   const Untouched before(inputs);
-  Recorder recorder;
+  Recorder recorder(numerics);
   Substitution substitution(inputs, recorder);
   Captured captured = run_captured(callable, before, substitution, recorder);
   // Autocast keeps casts of the stand-ins.

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "aten_bridge/base/numerics.h"
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
 #include "aten_bridge/trace/value_reads.h"
@@ -89,9 +90,11 @@ struct Captured {
 
 using TracedCallable = std::function<Tensors(const Tensors&)>;
 
+// Under Numerics::kEager, what decompositions round otherwise than eager stays one operator.
 // Throws CaptureError; what the callable itself throws passes through. TD_CHECK failures are
 // InternalError.
-Captured capture(const CaptureInputs& inputs, const TracedCallable& callable);
+Captured capture(const CaptureInputs& inputs, const TracedCallable& callable,
+                 Numerics numerics = Numerics::kDefault);
 
 // True while the calling thread is inside capture(): a compiled callable met there is inlined.
 bool capturing();

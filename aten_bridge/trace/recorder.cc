@@ -134,6 +134,15 @@ bool Recorder::is_converted(const at::Tensor& fake) const {
   return value_of(fake).node->op == "aten::_to_copy";
 }
 
+bool Recorder::is_decomposed(const OperatorInfo& info, const Stack& stack) const {
+  const Decomposition* row = info.decomposition;
+  if (row == nullptr || (row->applies != nullptr && !row->applies(stack))) return false;
+  if (numerics_ == Numerics::kDefault || row->keeps_eagers_bits) return true;
+  if (!info.shape.exists())
+    throw CaptureError(str_cat(info.name, " has no shape rule, which numerics=eager needs"));
+  return false;
+}
+
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
   const OperatorInfo& info = operators_.of(op);
   if (is_shape_question(arguments_on(stack, op), info.name))
@@ -141,10 +150,8 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
   if (info.refusal) throw CaptureError(str_cat(info.name, " ", *info.refusal));
   if (info.lazy_bit != nullptr) return compute_lazily_set(*info.lazy_bit, stack);
   check_indices(info, arguments_on(stack, op));
-  const Decomposition* decomposition = info.decomposition;
-  if (decomposition != nullptr &&
-      (decomposition->applies == nullptr || decomposition->applies(stack))) {
-    run_in_place_of(info, [&] { decomposition->run(stack); });
+  if (is_decomposed(info, stack)) {
+    run_in_place_of(info, [&] { info.decomposition->run(stack); });
   } else if (info.mutates) {
     throw CaptureError(str_cat(info.name, " changes a tensor behind functionalization"));
   } else if (info.reads == ReadsValues::kNumber) {

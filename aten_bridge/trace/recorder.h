@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 
+#include "aten_bridge/base/numerics.h"
 #include "aten_bridge/decompose/decompose.h"
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/trace/evaluate.h"
@@ -38,6 +39,8 @@ namespace aten_bridge {
 
 class Recorder {
  public:
+  explicit Recorder(Numerics numerics) : numerics_(numerics) {}
+
   // A fake with a real tensor's geometry, standing for a new graph input.
   at::Tensor add_input(const std::string& name, const at::Tensor& real);
   // The same with a fake's geometry: what a tangent looks like.
@@ -89,6 +92,9 @@ class Recorder {
                               const std::vector<c10::IValue>& results,
                               std::span<const Device> devices);
 
+  bool is_decomposed(const OperatorInfo& info, const Stack& stack) const;
+
+  Numerics numerics_;
   Graph graph_{"joint"};
   Evaluator evaluator_{graph_};
   std::vector<Read> reads_;

@@ -163,13 +163,15 @@ T erfinv(T y) {
 }
 
 template <class T>
-T gcd(T a, T b) {
-  while (b != 0) {
-    const T r = td_ref::fmod(a, b);
-    a = b;
-    b = r;
+T gcd(T a, T b) {  // of the least integer, which has no positive, as ATen's loop gives it
+  a = td_ref::abs(a);
+  b = td_ref::abs(b);
+  while (a != 0) {
+    const T r = td_ref::fmod(b, a);
+    b = a;
+    a = r;
   }
-  return td_ref::abs(a);
+  return b;
 }
 
 // a = fraction(a) * 2^exponent(a); the fraction is in [0.5, 1), or a itself where it is zero or not

@@ -1,5 +1,6 @@
 #include "inductor/ir/scalar_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -72,7 +73,8 @@ ScalarValue evaluate_on(ScalarOp op, DType result, Condition a, T b, T c) {
 #define SCALAR_OP(name, arity, kind, domain, cost, spelling, reference)                    \
   case ScalarOp::name:                                                                     \
     if constexpr (std::string_view(domain).find(kDomainOf<T>) != std::string_view::npos && \
-                  ((arity == 3) || std::is_same_v<T, Condition>))                          \
+                  ((arity == 3 && std::is_same_v<Condition, bool>) ||                      \
+                   std::is_same_v<T, Condition>))                                          \
       return write(result, reference);                                                     \
     break;
 #include "inductor/ir/scalar_ops.def"
@@ -150,10 +152,9 @@ ScalarValue evaluate(ScalarOp op, std::span<const ScalarValue> args) {
   const DType result = r.result == ScalarResult::kBool ? DType::kBool : dtype;
   return with_scalar_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (r.arity == 3)
-      return evaluate_on<T, bool>(op, result, args[0].integer != 0, read<T>(args[1]),
-                                  read<T>(args[2]));
-    return evaluate_on<T, T>(op, result, read<T>(args[0]), read<T>(args.back()), zero);
+    const T b = read<T>(args[std::min<size_t>(1, args.size() - 1)]), c = read<T>(args.back());
+    if (op == ScalarOp::select) return evaluate_on<T, bool>(op, result, args[0].integer != 0, b, c);
+    return evaluate_on<T, T>(op, result, read<T>(args[0]), b, c);
   });
 }
 

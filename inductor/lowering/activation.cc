@@ -15,7 +15,12 @@ Term clamped(const Term& x, double low, double high) {
   return minimum(maximum(x, number(x, low)), number(x, high));
 }
 
-Term relu(Elementwise& e) { return maximum(e["self"], e.number(0)); }
+// Eager keeps -0 on a CPU, which a maximum with 0 does not, and never on CUDA.
+Term relu(Elementwise& e) {
+  const Term x = e["self"];
+  if (e.forbids({.cpu = "bhfd"})) return select(x < 0.0, zero(x), x);
+  return e.forbids({.cuda = "bhfd"}) ? select(x <= 0.0, zero(x), x) : maximum(x, e.number(0));
+}
 Term threshold(Elementwise& e) {
   return select(e["self"] <= e["threshold"], e["value"], e["self"]);
 }
@@ -78,12 +83,12 @@ Term sigmoid_backward(Elementwise& e) {
 }
 Term tanh_backward(Elementwise& e) {
   const Term y = e["output"];
-  return e["grad_output"] * (1.0 - y * y);
+  return e["grad_output"] * multiply_add(-y, y, number(y, 1));
 }
 Term silu(Elementwise& e) { return e["self"] / (1.0 + exp(-e["self"])); }
 Term silu_backward(Elementwise& e) {
   const Term x = e["self"], s = sigmoid_of(x);
-  return e["grad_output"] * s * (1.0 + x * (1.0 - s));
+  return e["grad_output"] * s * multiply_add(x, 1.0 - s, number(x, 1));
 }
 Term mish(Elementwise& e) { return e["self"] * tanh(log1p(exp(e["self"]))); }
 Term mish_backward(Elementwise& e) {
@@ -135,26 +140,41 @@ constexpr LoweringRow kRows[] = {
     {"aten::threshold_backward", kPointwise, pointwise<kToResult, threshold_backward>},
     {"aten::leaky_relu", kPointwise, pointwise<kToResult, leaky_relu>},
     {"aten::leaky_relu_backward", kPointwise, pointwise<kToResult, leaky_relu_backward>},
-    {"aten::elu", kPointwise, pointwise<kToResult, elu>},
-    {"aten::celu", kPointwise, pointwise<kToResult, celu>},
-    {"aten::elu_backward", kPointwise, pointwise<kToResult, elu_backward>},
+    {"aten::elu", kPointwise, pointwise<kToResult, elu>, {.cpu = "bh"}},
+    {"aten::celu", kPointwise, pointwise<kToResult, celu>, {.cpu = "bh"}},
+    {"aten::elu_backward", kPointwise, pointwise<kToResult, elu_backward>, {.cpu = "bhfd"}},
     {"aten::hardtanh", kPointwise, pointwise<kToResult, hardtanh>},
-    {"aten::hardtanh_backward", kPointwise, pointwise<kToResult, hardtanh_backward>},
+    {"aten::hardtanh_backward",
+     kPointwise,
+     pointwise<kToResult, hardtanh_backward>,
+     {.cpu = "bhfd"}},
     {"aten::hardsigmoid", kPointwise, pointwise<kToResult, hardsigmoid>},
     {"aten::hardsigmoid_backward", kPointwise, pointwise<kToResult, hardsigmoid_backward>},
     {"aten::hardswish", kPointwise, pointwise<kToResult, hardswish>},
-    {"aten::hardswish_backward", kPointwise, pointwise<kToResult, hardswish_backward>},
+    {"aten::hardswish_backward",
+     kPointwise,
+     pointwise<kToResult, hardswish_backward>,
+     {.cpu = "bhfd", .cuda = "bhfd"}},
     {"aten::sigmoid", kPointwise, pointwise<kToResult, sigmoid>},
-    {"aten::sigmoid_backward", kPointwise, pointwise<kToResult, sigmoid_backward>},
-    {"aten::tanh_backward", kPointwise, pointwise<kToResult, tanh_backward>},
+    {"aten::sigmoid_backward",
+     kPointwise,
+     pointwise<kToResult, sigmoid_backward>,
+     {.cpu = "h", .cuda = "bh"}},
+    {"aten::tanh_backward", kPointwise, pointwise<kToResult, tanh_backward>, {.cuda = "bh"}},
     {"aten::silu", kPointwise, pointwise<kToResult, silu>},
-    {"aten::silu_backward", kPointwise, pointwise<kToResult, silu_backward>},
-    {"aten::mish", kPointwise, pointwise<kToResult, mish>},
-    {"aten::mish_backward", kPointwise, pointwise<kToResult, mish_backward>},
+    {"aten::silu_backward", kPointwise, pointwise<kToResult, silu_backward>, {.cpu = "bh"}},
+    {"aten::mish", kPointwise, pointwise<kToResult, mish>, {.cpu = "bh"}},
+    {"aten::mish_backward",
+     kPointwise,
+     pointwise<kToResult, mish_backward>,
+     {.cpu = "bh", .cuda = "bhfd"}},
     {"aten::softplus", kPointwise, pointwise<kToResult, softplus>},
     {"aten::softplus_backward", kPointwise, pointwise<kToResult, softplus_backward>},
-    {"aten::gelu", kPointwise, pointwise<kToResult, gelu>},
-    {"aten::gelu_backward", kPointwise, pointwise<kToResult, gelu_backward>},
+    {"aten::gelu", kPointwise, pointwise<kToResult, gelu>, {.cpu = "bh", .cuda = "bhfd"}},
+    {"aten::gelu_backward",
+     kPointwise,
+     pointwise<kToResult, gelu_backward>,
+     {.cpu = "bh", .cuda = "bhfd"}},
     {"aten::rrelu_with_noise_backward", kPointwise, pointwise<kToResult, rrelu_backward>},
     {"aten::native_dropout_backward", kPointwise, pointwise<kToResult, dropout_backward>},
 };

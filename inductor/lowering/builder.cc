@@ -11,7 +11,8 @@ namespace inductor {
 using aten_bridge::Node;
 using aten_bridge::Value;
 
-Builder::Builder(const aten_bridge::Graph& graph) {
+Builder::Builder(const aten_bridge::Graph& graph, aten_bridge::Numerics numerics)
+    : numerics_(numerics) {
   program_.name = graph.name;
   for (Value input : graph.inputs()) {
     const int buffer = static_cast<int>(program_.buffers.size());

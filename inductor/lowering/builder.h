@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "aten_bridge/base/numerics.h"
 #include "aten_bridge/graph/graph.h"
 #include "inductor/ir/loop.h"
 
@@ -26,9 +27,12 @@ struct Nest {
 
 class Builder {
  public:
-  explicit Builder(const aten_bridge::Graph& graph);
+  explicit Builder(const aten_bridge::Graph& graph,
+                   aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault);
 
   ExprPool& pool() { return program_.pool; }
+  // Whether what has not eager's bits is to be left to ATen.
+  bool keeps_eagers_bits() const { return numerics_ == aten_bridge::Numerics::kEager; }
   LoopProgram take() { return std::move(program_); }
 
   // ---- Arguments ----
@@ -71,6 +75,7 @@ class Builder {
  private:
   std::string unused_name();
 
+  aten_bridge::Numerics numerics_;
   LoopProgram program_;
   absl::flat_hash_map<aten_bridge::Value, TensorRef> refs_;
   std::string origin_;

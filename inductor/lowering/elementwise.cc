@@ -48,6 +48,10 @@ Term Elementwise::number(double value) {
 
 bool Elementwise::on_cuda() const { return node_.outputs[0]->device.kind == Device::Kind::kCuda; }
 
+bool Elementwise::forbids(RoundsOtherwise otherwise) const {
+  return builder_.keeps_eagers_bits() && otherwise.on(common_, node_.outputs[0]->device.kind);
+}
+
 bool Elementwise::has(std::string_view arg) const {
   return !std::holds_alternative<std::monostate>(node_.arg(arg));
 }
@@ -113,6 +117,9 @@ Verdict lower_pointwise(Builder& builder, const Node& node, Promote promote, For
   const Term value = formula(e);
   if (!value)
     return Verdict::no(str_cat("no formula on ", to_string(e.common()), " with these arguments"));
+  if (builder.keeps_eagers_bits())
+    if (Verdict v = has_eagers_bits(value.expr, e.common(), node.outputs[0]->device.kind); !v)
+      return v;
   builder.store(node.output(0), nest, value.expr);
   return Verdict::yes();
 }

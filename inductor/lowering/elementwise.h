@@ -42,6 +42,8 @@ class Elementwise {
   DType common() const { return common_; }
   // Whether eager runs a CUDA kernel, whose formula is another here and there.
   bool on_cuda() const;
+  // Whether a formula that rounds otherwise than eager on these dtypes must not be used.
+  bool forbids(RoundsOtherwise otherwise) const;
   // No lowering for these arguments.
   Term refuse() { return {&builder_.pool()}; }
 

@@ -114,14 +114,14 @@ constexpr LoweringRow kRows[] = {
     {"aten::arange", kPointwise, arange},
     {"aten::arange.start", kPointwise, arange},
     {"aten::arange.start_step", kPointwise, arange},
-    {"aten::linspace", kPointwise, linspace},
-    {"aten::linspace.Tensor_Tensor", kPointwise, linspace},
-    {"aten::linspace.Tensor_Scalar", kPointwise, linspace},
-    {"aten::linspace.Scalar_Tensor", kPointwise, linspace},
-    {"aten::logspace", kPointwise, logspace},
-    {"aten::logspace.Tensor_Tensor", kPointwise, logspace},
-    {"aten::logspace.Tensor_Scalar", kPointwise, logspace},
-    {"aten::logspace.Scalar_Tensor", kPointwise, logspace},
+    {"aten::linspace", kPointwise, linspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::linspace.Tensor_Tensor", kPointwise, linspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::linspace.Tensor_Scalar", kPointwise, linspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::linspace.Scalar_Tensor", kPointwise, linspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::logspace", kPointwise, logspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::logspace.Tensor_Tensor", kPointwise, logspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::logspace.Tensor_Scalar", kPointwise, logspace, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::logspace.Scalar_Tensor", kPointwise, logspace, {.cpu = "bhfd", .cuda = "bhfd"}},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 
+#include "aten_bridge/base/numerics.h"
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
 #include "inductor/ir/loop.h"
@@ -25,6 +26,8 @@ aten_bridge::Recompute recompute_of(const aten_bridge::Node& node);
 // what they are: they run nothing.
 using LeftToAten = absl::flat_hash_set<std::string>;
 
-LoopProgram lower(const aten_bridge::Graph& graph, const LeftToAten& left = {});
+LoopProgram lower(const aten_bridge::Graph& graph,
+                  aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault,
+                  const LeftToAten& left = {});
 
 }  // namespace inductor

@@ -38,12 +38,31 @@ Term product(const Term& x, const Term& y) {
   return x.dtype() == DType::kBool ? bit_and(x, y) : x * y;
 }
 Term sum(const Term& x, const Term& y) { return x.dtype() == DType::kBool ? bit_or(x, y) : x + y; }
-Term scaled(Elementwise& e, std::string_view arg) {
-  return e.known("alpha") == 1.0 ? e[arg] : product(e[arg], e["alpha"]);
+// Eager on a CPU rounds a number to the half type that it is added to.
+bool rounds_number(Elementwise& e) {
+  const auto other = e.known("other");
+  if (!other || !is_floating(e.common()) || !e.forbids({.cpu = "bh"})) return false;
+  return ScalarValue::of(e.common(), *other).floating != *other;
 }
-Term add(Elementwise& e) { return sum(e["self"], scaled(e, "other")); }
-Term sub(Elementwise& e) { return e["self"] - scaled(e, "other"); }
-Term rsub(Elementwise& e) { return e["other"] - scaled(e, "self"); }
+// a + alpha * b. Half types round the product, or not, by place; so is a number's.
+Term add_scaled(Elementwise& e, const Term& a, const Term& b) {
+  if (rounds_number(e)) return e.refuse();
+  if (e.known("alpha") == 1.0) return a + b;
+  if (e.forbids({.cpu = e.known("other") ? "bhfd" : "bh"})) return e.refuse();
+  return multiply_add(b, e["alpha"], a);
+}
+Term subtract_scaled(Elementwise& e, const Term& a, const Term& b) {
+  if (rounds_number(e)) return e.refuse();
+  if (e.known("alpha") == 1.0) return a - b;
+  if (e.forbids({.cpu = e.known("other") ? "bhfd" : "bh"})) return e.refuse();
+  return multiply_add(b, -e["alpha"], a);
+}
+Term add(Elementwise& e) {
+  if (e.common() != DType::kBool) return add_scaled(e, e["self"], e["other"]);
+  return sum(e["self"], e.known("alpha") == 1.0 ? e["other"] : product(e["other"], e["alpha"]));
+}
+Term sub(Elementwise& e) { return subtract_scaled(e, e["self"], e["other"]); }
+Term rsub(Elementwise& e) { return subtract_scaled(e, e["other"], e["self"]); }
 Term mul(Elementwise& e) { return product(e["self"], e["other"]); }
 
 // ATen raises where an integer is divided by zero.
@@ -54,10 +73,20 @@ template <ScalarOp op>
 Term checked(Elementwise& e) {
   return may_raise(e) ? e.refuse() : binary<op>(e);
 }
+// By a number, CUDA's kernel multiplies by its reciprocal, which is exact for a power of two.
+Term quotient(Elementwise& e) {
+  int exponent = 0;
+  const auto other = e.known("other");
+  const bool is_exact = !other || std::fabs(std::frexp(*other, &exponent)) == 0.5;
+  if (!is_exact && e.forbids({.cuda = "bhfd"})) return e.refuse();
+  return e["self"] / e["other"];
+}
 Term divide(Elementwise& e) {
   const std::string_view mode = e.text("rounding_mode");
   if (mode == "floor") return checked<ScalarOp::floor_div>(e);
-  if (mode != "trunc") return e["self"] / e["other"];
+  if (mode != "trunc") return quotient(e);
+  // The quotient is rounded first.
+  if (e.forbids({.cpu = "bh", .cuda = "bh"})) return e.refuse();
   return is_integral(e.common()) ? checked<ScalarOp::trunc_div>(e) : trunc(e["self"] / e["other"]);
 }
 
@@ -88,10 +117,12 @@ Term pow_by_number(Elementwise& e) {
   if (p == 0.0) return number(x, 1);
   if (p == 1.0) return x;
   if (p == 2.0) return x * x;
-  if (p == 3.0) return x * x * x;
-  if (!is_floating(e.common())) return e.refuse();
+  if (p == 3.0)
+    return e.forbids({.cpu = "b", .cuda = "bh"}) ? e.refuse() : x * x * x;  // the square is rounded
+  if (!is_floating(e.common()) || (p != -1.0 && e.forbids({.cpu = "bh", .cuda = "bh"})))
+    return e.refuse();
   if (p == 0.5) return sqrt(x);
-  if (p == -0.5) return 1.0 / sqrt(x);
+  if (p == -0.5) return e.forbids({.cuda = "fd"}) ? e.refuse() : 1.0 / sqrt(x);
   if (p == -1.0) return 1.0 / x;
   if (p == -2.0) return 1.0 / (x * x);
   return pow(x, e["exponent"]);
@@ -114,11 +145,14 @@ Term clamp(Elementwise& e) {
 Term clamp_min(Elementwise& e) { return maximum(e["self"], e["min"]); }
 Term clamp_max(Elementwise& e) { return minimum(e["self"], e["max"]); }
 
-Term addcmul(Elementwise& e) { return e["self"] + e["value"] * e["tensor1"] * e["tensor2"]; }
+Term addcmul(Elementwise& e) {
+  return multiply_add(e["value"] * e["tensor1"], e["tensor2"], e["self"]);
+}
 Term addcdiv(Elementwise& e) { return e["self"] + e["value"] * e["tensor1"] / e["tensor2"]; }
 Term lerp(Elementwise& e) {
   const Term a = e["self"], b = e["end"], weight = e["weight"], way = b - a;
-  return select(abs(weight) < 0.5, a + weight * way, b - way * (1.0 - weight));
+  return select(abs(weight) < 0.5, multiply_add(weight, way, a),
+                multiply_add(way, weight - 1.0, b));
 }
 
 // beta * self + alpha * vec1 (x) vec2; vec1 stands along the rows.
@@ -137,14 +171,20 @@ Term round_decimals(Elementwise& e) {
 Term ldexp(Elementwise& e) {
   const Term n = e.raw("other");
   if (!n) return n;
+  // The power is rounded to its own dtype first.
+  if (is_floating(n.dtype()) && e.forbids({.cpu = "bhfd", .cuda = "bhfd"})) return e.refuse();
   const DType dtype = is_floating(n.dtype()) ? compute_dtype(n.dtype()) : DType::kFloat32;
   return e["self"] * cast(compute_dtype(e.common()), exp2(cast(dtype, n)));
 }
 
-// The least common multiple is 0 where both are.
+// The least common multiple is 0 where both are. Small integers are multiplied as C++ does, in
+// int32.
 Term lcm(Elementwise& e) {
-  const Term a = e["self"], b = e["other"], divisor = gcd(a, b);
-  return abs(trunc_div(a, divisor) * b);
+  const Term a = e["self"], b = e["other"];
+  if (!is_integral(e.common()) || e.common() == DType::kBool) return e.refuse();
+  const DType wide = size_in_bytes(e.common()) < 4 ? DType::kInt32 : e.common();
+  const Term product = cast(wide, trunc_div(a, gcd(a, b))) * cast(wide, b);
+  return cast(e.common(), abs(product));
 }
 // Two outputs: the fraction, and the exponent as int32.
 Verdict frexp(Builder& b, const Node& node) {
@@ -212,8 +252,8 @@ constexpr LoweringRow kRows[] = {
     {"aten::rsub.Scalar", kPointwise, pointwise<kToResult, rsub>},
     {"aten::mul.Tensor", kPointwise, pointwise<kToResult, mul>},
     {"aten::mul.Scalar", kPointwise, pointwise<kToResult, mul>},
-    {"aten::div.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::div>>},
-    {"aten::div.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::div>>},
+    {"aten::div.Tensor", kPointwise, pointwise<kToResult, quotient>},
+    {"aten::div.Scalar", kPointwise, pointwise<kToResult, quotient>},
     {"aten::div.Tensor_mode", kPointwise, pointwise<kToResult, divide>},
     {"aten::div.Scalar_mode", kPointwise, pointwise<kToResult, divide>},
     {"aten::floor_divide", kPointwise, pointwise<kToResult, checked<ScalarOp::floor_div>>},
@@ -234,35 +274,35 @@ constexpr LoweringRow kRows[] = {
     {"aten::pow.Tensor_Scalar", kPointwise, pointwise<kToResult, pow_by_number>},
     {"aten::pow.Tensor_Tensor", kPointwise, pointwise<kToResult, pow_by_tensor>},
     {"aten::pow.Scalar", kPointwise, pointwise<kToResult, pow_by_tensor>},
-    {"aten::maximum", kPointwise, pointwise<kToResult, binary<ScalarOp::maximum>>},
-    {"aten::minimum", kPointwise, pointwise<kToResult, binary<ScalarOp::minimum>>},
-    {"aten::fmax", kPointwise, pointwise<kToResult, fmax>},
-    {"aten::fmin", kPointwise, pointwise<kToResult, fmin>},
+    {"aten::maximum", kPointwise, pointwise<kToResult, binary<ScalarOp::maximum>>, {.cpu = "bhfd"}},
+    {"aten::minimum", kPointwise, pointwise<kToResult, binary<ScalarOp::minimum>>, {.cpu = "bhfd"}},
+    {"aten::fmax", kPointwise, pointwise<kToResult, fmax>, {.cpu = "bhfd"}},
+    {"aten::fmin", kPointwise, pointwise<kToResult, fmin>, {.cpu = "bhfd"}},
     {"aten::clamp", kPointwise, pointwise<kToResult, clamp>},
-    {"aten::clamp.Tensor", kPointwise, pointwise<kToResult, clamp>},
+    {"aten::clamp.Tensor", kPointwise, pointwise<kToResult, clamp>, {.cpu = "bhfd"}},
     {"aten::clamp_min", kPointwise, pointwise<kToResult, clamp_min>},
-    {"aten::clamp_min.Tensor", kPointwise, pointwise<kToResult, clamp_min>},
+    {"aten::clamp_min.Tensor", kPointwise, pointwise<kToResult, clamp_min>, {.cpu = "bhfd"}},
     {"aten::clamp_max", kPointwise, pointwise<kToResult, clamp_max>},
-    {"aten::clamp_max.Tensor", kPointwise, pointwise<kToResult, clamp_max>},
+    {"aten::clamp_max.Tensor", kPointwise, pointwise<kToResult, clamp_max>, {.cpu = "bhfd"}},
     {"aten::atan2", kPointwise, pointwise<kToResult, binary<ScalarOp::atan2>>},
     {"aten::hypot", kPointwise, pointwise<kToResult, binary<ScalarOp::hypot>>},
     {"aten::copysign.Tensor", kPointwise, pointwise<kToResult, binary<ScalarOp::copysign>>},
     {"aten::copysign.Scalar", kPointwise, pointwise<kToResult, binary<ScalarOp::copysign>>},
-    {"aten::addcmul", kPointwise, pointwise<kToResult, addcmul>},
-    {"aten::addcdiv", kPointwise, pointwise<kToResult, addcdiv>},
-    {"aten::lerp.Scalar", kPointwise, pointwise<kToResult, lerp>},
-    {"aten::lerp.Tensor", kPointwise, pointwise<kToResult, lerp>},
+    {"aten::addcmul", kPointwise, pointwise<kToResult, addcmul>, {.cuda = "bhfd"}},
+    {"aten::addcdiv", kPointwise, pointwise<kToResult, addcdiv>, {.cuda = "bhfd"}},
+    {"aten::lerp.Scalar", kPointwise, pointwise<kToResult, lerp>, {.cpu = "bh"}},
+    {"aten::lerp.Tensor", kPointwise, pointwise<kToResult, lerp>, {.cpu = "bhfd", .cuda = "bhfd"}},
     {"aten::gcd", kPointwise, pointwise<kToResult, binary<ScalarOp::gcd>>},
     {"aten::lcm", kPointwise, pointwise<kToResult, lcm>},
     {"aten::nextafter", kPointwise, pointwise<kToResult, binary<ScalarOp::nextafter>>},
     {"aten::frexp.Tensor", kPointwise, frexp},
-    {"aten::addr", kPointwise, pointwise<kToResult, addr>},
+    {"aten::addr", kPointwise, pointwise<kToResult, addr>, {.cpu = "bhfd", .cuda = "bhfd"}},
     {"aten::ldexp.Tensor", kPointwise, pointwise<kToResult, ldexp>},
 
     {"aten::floor", kPointwise, pointwise<kToResult, rounding<ScalarOp::floor>>},
     {"aten::ceil", kPointwise, pointwise<kToResult, rounding<ScalarOp::ceil>>},
     {"aten::round", kPointwise, pointwise<kToResult, rounding<ScalarOp::round>>},
-    {"aten::round.decimals", kPointwise, pointwise<kToResult, round_decimals>},
+    {"aten::round.decimals", kPointwise, pointwise<kToResult, round_decimals>, {.cuda = "bh"}},
     {"aten::trunc", kPointwise, pointwise<kToResult, rounding<ScalarOp::trunc>>},
     {"aten::frac", kPointwise, pointwise<kToResult, frac>},
     {"aten::sqrt", kPointwise, pointwise<kToResult, unary<ScalarOp::sqrt>>},

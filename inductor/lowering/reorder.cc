@@ -133,7 +133,7 @@ constexpr LoweringRow kRows[] = {
     {"aten::pixel_shuffle", kPointwise, pixel_shuffle},
     {"aten::pixel_unshuffle", kPointwise, pixel_unshuffle},
     {"aten::channel_shuffle", kPointwise, channel_shuffle},
-    {"aten::linalg_cross", kPointwise, cross},
+    {"aten::linalg_cross", kPointwise, cross, {.cpu = "bhfd", .cuda = "bhfd"}},
 };
 
 }  // namespace

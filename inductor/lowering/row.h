@@ -8,6 +8,7 @@
 
 #include "aten_bridge/base/verdict.h"
 #include "inductor/lowering/builder.h"
+#include "inductor/lowering/eager_bits.h"
 #include "inductor/lowering/lowering.h"
 
 namespace inductor {
@@ -20,6 +21,7 @@ struct LoweringRow {
   std::string_view op;
   OpKind kind;
   Verdict (*lower)(Builder&, const Node&);  // null: always an extern call
+  RoundsOtherwise otherwise = {};           // where its formula has not eager's bits
 };
 
 using LoweringRows = std::span<const LoweringRow>;

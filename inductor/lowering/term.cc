@@ -16,6 +16,11 @@ Term cast(DType dtype, const Term& t) { return t ? Term{t.pool, t.pool->cast(dty
 
 Term truth(const Term& t) { return cast(DType::kBool, t); }
 
+Term multiply_add(const Term& a, const Term& b, const Term& c) {
+  if (!a || !b || !c) return {a.pool};
+  return is_floating(c.dtype()) ? fma(a, b, c) : a * b + c;
+}
+
 Term apply(ScalarOp op, std::initializer_list<Term> args) {
   ExprPool* const pool = args.begin()->pool;
   std::vector<Expr> exprs;

@@ -50,4 +50,7 @@ TERM_OPERATOR(>=, ge)
 #undef TERM_OPERATOR
 inline Term operator-(const Term& a) { return neg(a); }
 
+// a * b + c as the compilers of ATen's kernels contract it: floating values are rounded once.
+Term multiply_add(const Term& a, const Term& b, const Term& c);
+
 }  // namespace inductor

@@ -306,10 +306,13 @@ constexpr LoweringRow kRows[] = {
     {"aten::_upsample_nearest_exact1d_backward", kReduction, upsample_nearest_backward<1, true>},
     {"aten::_upsample_nearest_exact2d_backward", kReduction, upsample_nearest_backward<2, true>},
     {"aten::_upsample_nearest_exact3d_backward", kReduction, upsample_nearest_backward<3, true>},
-    {"aten::upsample_linear1d", kPointwise, upsample<1, linear>},
-    {"aten::upsample_bilinear2d", kPointwise, upsample<2, linear>},
-    {"aten::upsample_trilinear3d", kPointwise, upsample<3, linear>},
-    {"aten::upsample_bicubic2d", kPointwise, upsample<2, cubic>},
+    {"aten::upsample_linear1d", kPointwise, upsample<1, linear>, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::upsample_bilinear2d", kPointwise, upsample<2, linear>, {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::upsample_trilinear3d",
+     kPointwise,
+     upsample<3, linear>,
+     {.cpu = "bhfd", .cuda = "bhfd"}},
+    {"aten::upsample_bicubic2d", kPointwise, upsample<2, cubic>, {.cpu = "bhfd", .cuda = "bhfd"}},
 };
 
 }  // namespace

@@ -12,9 +12,7 @@
 #include "aten_bridge/trace/interpret.h"
 #include "inductor/compile.h"
 #include "inductor/runtime/aten/run.h"
-#include "tests/e2e/test_device.h"
-#include "tests/inductor/lowering/aten/cases.h"
-#include "tests/support/on_device.h"
+#include "tests/e2e/graph_on_device.h"
 
 namespace inductor {
 namespace {
@@ -22,14 +20,7 @@ namespace {
 using aten_bridge::Graph;
 using aten_bridge::to_scalar_type;
 using ::testing::ElementsAreArray;
-
-// A case is for the CPU, whose name the text of types leaves out.
-Graph on_test_device(const std::string& one_case) {
-  Graph graph = testing::graph_of(one_case);
-  if (!test_device().is_cpu())
-    torchdyn::testing::move_to(graph, aten_bridge::to_device(test_device()));
-  return graph;
-}
+using testing::on_test_device;
 
 std::vector<int64_t> numbers(const std::vector<SymExpr>& exprs) {
   std::vector<int64_t> all;

@@ -15,7 +15,10 @@ UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_
 
 
 class Comparison:
-    def __init__(self, case, compiled):
+    """`bits`: rounded values must be the same."""
+
+    def __init__(self, case, compiled, bits=False):
+        self.bits = bits
         self.has_values = case.row.op not in UNINITIALISED
         self.eager, self.ours = Outcome(case.function, case.args), Outcome(compiled, case.args)
         self.reference = Reference(case, self.eager)
@@ -59,6 +62,9 @@ class Comparison:
     def _compare_values(self, what, i, eager, compiled):
         if eager.layout != torch.strided or torch.equal(_bits(eager), _bits(compiled)):
             return ""
+        if self.bits:
+            other = int((~_same_bits(_bits(eager), _bits(compiled))).sum())
+            return f"{other} of {eager.numel()} have other bits" if other else ""
         if not (eager.is_floating_point() or eager.is_complex()):
             return f"{int((eager != compiled).sum())} of {eager.numel()} differ"
         try:
@@ -107,6 +113,12 @@ def _strides(tensor):
     if tensor.layout != torch.strided or tensor.numel() == 0:
         return ()
     return tuple(s for s, n in zip(tensor.stride(), tensor.shape) if n > 1)
+
+
+def _same_bits(a, b):
+    if not a.is_floating_point():
+        return a == b
+    return ((a == b) & (a.signbit() == b.signbit())) | (a.isnan() & b.isnan())
 
 
 def _bits(tensor):

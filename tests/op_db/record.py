@@ -1,6 +1,6 @@
 """The result of a run, a JSON object a row, kept so that a long run can go on where it was.
 
-    record = Record(path)
+    record = Record(path, "default")
     rest = [row for row in rows if not record.holds(row)]
     record.add(results)        # written at once
 
@@ -43,8 +43,8 @@ def _commit():
 
 
 class Record:
-    def __init__(self, path):
-        self.path, self.rows = path, {}
+    def __init__(self, path, numerics):
+        self.path, self.numerics, self.rows = path, numerics, {}
         if path is not None and path.exists():
             for line in path.read_text().splitlines():
                 row = json.loads(line)
@@ -53,11 +53,13 @@ class Record:
 
     def holds(self, row):
         known = self.rows.get(str(row))
-        return known is not None and known["tables"] == digest(known["operators"])
+        return (known is not None and known["tables"] == digest(known["operators"]) and
+                known.get("numerics", "default") == self.numerics)
 
     def add(self, results):
         for key, result in results.items():
-            self.rows[key] = {**result, "commit": self.commit, "tables": digest(result["operators"])}
+            self.rows[key] = {**result, "commit": self.commit, "numerics": self.numerics,
+                              "tables": digest(result["operators"])}
         if self.path is None:
             return
         staged = self.path.with_suffix(".new")

@@ -40,13 +40,13 @@ class Child:
     """A process that runs rows. Importing the database takes seconds, forking does not; but CUDA does
     not outlive a fork, so there each process is a new one and gets more rows."""
 
-    def __init__(self, rows, every, always):
+    def __init__(self, rows, every, always, numerics):
         self.rows = rows
         self.out = tempfile.NamedTemporaryFile("r")
         self.end = time.time() + TIME_LIMIT
         start = "fork" if rows[0].device == "cpu" else "spawn"
         self.process = multiprocessing.get_context(start).Process(
-            target=run_rows, args=(rows, every, always, self.out.name))
+            target=run_rows, args=(rows, every, always, numerics, self.out.name))
         self.process.start()
 
     def ended(self):
@@ -66,7 +66,7 @@ class Child:
         return [json.loads(line) for line in self.out]
 
 
-def run(rows, every, always, jobs, record):
+def run(rows, every, always, numerics, jobs, record):
     """Adds each row's result to the record. A process that dies is followed by one for each row that was in flight."""
     chunk = CHUNK if rows and rows[0].device == "cpu" else max(CHUNK, len(rows) // (2 * jobs))
     count = max(1, (len(rows) + chunk - 1) // chunk)
@@ -74,7 +74,7 @@ def run(rows, every, always, jobs, record):
     running, progress, records = [], Progress(len(rows)), {}
     while waiting or running:
         while waiting and len(running) < jobs:
-            running.append(Child(waiting.pop(0), every, always))
+            running.append(Child(waiting.pop(0), every, always, numerics))
         time.sleep(0.02)
         for child in list(running):
             why = child.ended()
@@ -166,6 +166,8 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--show", type=int, default=0, help="problems a row that are shown whole")
+    parser.add_argument("--numerics", default="default",
+                        help="eager: pointwise results must have eager's bits")
     parser.add_argument("--record", type=pathlib.Path, help="keeps each row's result")
     options = parser.parse_args()
 
@@ -173,9 +175,9 @@ def main():
     rows = [row for row in cases.rows(options.device)
             if re.search(options.ops, row.op) and (dtypes is None or row.dtype in dtypes)]
     expected = Expected.read()
-    record = Record(options.record)
+    record = Record(options.record, options.numerics)
     rest = [row for row in rows if not record.holds(row)]
-    run(rest, options.every, expected.examples(), options.jobs, record)
+    run(rest, options.every, expected.examples(), options.numerics, options.jobs, record)
     records = {str(row): record.rows[str(row)] for row in rows}
     for result in records.values():
         for index, problem in result["problems"][:options.show]:

@@ -1,7 +1,8 @@
 """Runs rows of the database: a JSON object a row into a file.
 
-    run_rows(rows, 20, set(), "out.jsonl")
+    run_rows(rows, 20, set(), "default", "out.jsonl")
 """
+import functools
 import json
 import math
 import re
@@ -34,9 +35,22 @@ def operators_of(call):
     return operators_in(json.dumps(call.graphs))
 
 
-def check(cases):
+@functools.cache
+def summing():
+    """Operators whose kernels may add in another order than eager."""
+    rows = (line.split() for line in torchdyn._C.operators_text().splitlines())
+    return {row[1] for row in rows if row and row[-1] in ("reduction", "scatter")}
+
+
+def has_eagers_bits(call, externs):
+    """Whether, under numerics=eager, nothing that the call runs may round otherwise."""
+    used = set().union(*(operators_in(graph["text"]) for graph in call.graphs))
+    return not (used - externs) & summing()
+
+
+def check(cases, numerics):
     """What became of each case of a batch, as the fields of its row's record that it adds to."""
-    compiled = torchdyn.compile_calls([(c.function, c.args) for c in cases])
+    compiled = torchdyn.compile_calls([(c.function, c.args) for c in cases], numerics=numerics)
     for case, call in zip(cases, compiled):
         if call.eager_reason:
             # Right where eager itself raises: the call raises the same.
@@ -45,10 +59,12 @@ def check(cases):
                          "raised": raised, "fused": False, "externs": set(), "ratio": None,
                          "operators": operators_in(call.eager_reason)}
             continue
-        comparison = Comparison(case, call)
+        externs = {name for graph in call.graphs for name in graph["extern_calls"]}
+        bits = (numerics == "eager" and case.row.dtype != "complex64" and
+                has_eagers_bits(call, externs))
+        comparison = Comparison(case, call, bits)
         rejected = [kernel for graph in call.graphs for kernel in graph["rejected"]]
         problem = "; ".join([comparison.problem] * bool(comparison.problem) + rejected)
-        externs = {name for graph in call.graphs for name in graph["extern_calls"]}
         yield case, {"problem": problem, "raised": comparison.eager.error is not None,
                      "fused": not problem and not externs, "externs": externs,
                      "ratio": comparison.ratio(), "operators": operators_of(call)}
@@ -83,7 +99,7 @@ def judge_distance(record):
         record["problems"].append([-1, f"{ratio:.2f} times as far from float64 as eager"])
 
 
-def run_rows(rows, every, always, path):
+def run_rows(rows, every, always, numerics, path):
     """The chosen share of each row's cases and those of `always`, (row, index) each.
 
     Writes {"started": row} before a row is touched, and its record when its batch is done."""
@@ -95,7 +111,7 @@ def run_rows(rows, every, always, path):
         print(json.dumps(message), file=out, flush=True)
 
     def flush():
-        for case, found in check(pending):
+        for case, found in check(pending, numerics):
             add(records[case.row], case, found)
         if pending and pending[0].row.device == "cuda":
             torch.cuda.synchronize()  # a GPU that failed fails from then on: the process ends

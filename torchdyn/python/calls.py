@@ -77,15 +77,17 @@ class _Trace:
         return tree_unflatten(leaves, self.result_structure)
 
 
-def compile_calls(calls: Sequence[tuple[Callable, Sequence[Any]]]) -> list[CompiledCall]:
+def compile_calls(calls: Sequence[tuple[Callable, Sequence[Any]]], *,
+                  numerics: str = "default") -> list[CompiledCall]:
     """Traces each (callable, arguments) and compiles all of them together.
 
     Arguments and results are tensors, constants and pytrees of them. A callable runs once, over
     tensors without data; one that cannot be traced or compiled has an `eager_reason`. Kernels of
     all of them are built in few translation units, so many small callables are compiled at the
-    price of few.
+    price of few. With numerics="eager", pointwise results have eager's bits.
     """
     traces = [_Trace(function, tuple(args)) for function, args in calls]
-    compiled = _C.compile_calls([(trace, trace.tensors) for trace in traces])
+    compiled = _C.compile_calls([(trace, trace.tensors) for trace in traces],
+                                {"numerics": numerics})
     return [CompiledCall(function, trace.result_of, one)
             for (function, _), trace, one in zip(calls, traces, compiled)]

@@ -1,5 +1,5 @@
 // The extension module torchdyn._C: traces Python callables over sample tensors and compiles them.
-//   calls = _C.compile_calls([(fn, [x, w]), ...])   # fn(*tensors) -> list of tensors
+//   calls = _C.compile_calls([(fn, [x, w]), ...], {})   # fn(*tensors) -> list of tensors
 //   results = calls[0]([x, w])
 #include <map>
 #include <optional>
@@ -38,11 +38,14 @@ internal::TraceRef trace_of(const py::function& callable) {
 }
 
 std::vector<std::unique_ptr<CompiledCall>> compile_callables(
-    const std::vector<std::pair<py::function, Tensors>>& callables) {
+    const std::vector<std::pair<py::function, Tensors>>& callables,
+    const std::map<std::string, std::string>& options) {
+  Options chosen;
+  for (const auto& [name, value] : options) chosen.set(name, value);
   const py::gil_scoped_release no_gil;
   std::vector<CallToCompile> calls;
   for (const auto& [callable, tensors] : callables) calls.push_back({trace_of(callable), tensors});
-  return compile_calls(calls);
+  return compile_calls(calls, chosen.numerics);
 }
 
 std::optional<Tensors> results_of(const CompiledCall& call, const Tensors& tensors) {
@@ -119,7 +122,7 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly("refusals", &PythonCallable::refusals,
                              "Why calls ran in eager before any variant was looked for.")
       .def("__str__", [](const PythonCallable& c) { return c.explain().str(); });
-  module.def("compile_calls", &compile_callables, py::arg("calls"),
+  module.def("compile_calls", &compile_callables, py::arg("calls"), py::arg("options"),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "
              "and compiles all of them together.");
   module.def(

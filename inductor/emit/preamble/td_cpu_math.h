@@ -15,15 +15,23 @@
 // ---- Exact functions ----
 
 TD float td_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+TD double td_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 #if TD_AVX2
 TD f32x8 td_fma(f32x8 a, f32x8 b, f32x8 c) { return __builtin_ia32_vfmaddps256(a, b, c); }
+TD f64x4 td_fma(f64x4 a, f64x4 b, f64x4 c) { return __builtin_ia32_vfmaddpd256(a, b, c); }
 TD f32x8 td_sqrt(f32x8 a) { return __builtin_ia32_sqrtps256(a); }
 TD f64x4 td_sqrt(f64x4 a) { return __builtin_ia32_sqrtpd256(a); }
 #define TD_ROUND(name, libm, mode)                                           \
   TD f32x8 td_##name(f32x8 a) { return __builtin_ia32_roundps256(a, mode); } \
   TD f64x4 td_##name(f64x4 a) { return __builtin_ia32_roundpd256(a, mode); }
 #else
+TD f32x8 td_fma(f32x8 a, f32x8 b, f32x8 c) {
+  return td_lanes<f32x8>([&](int l) { return td_fma(a[l], b[l], c[l]); });
+}
+TD f64x4 td_fma(f64x4 a, f64x4 b, f64x4 c) {
+  return td_lanes<f64x4>([&](int l) { return td_fma(a[l], b[l], c[l]); });
+}
 TD f32x8 td_sqrt(f32x8 a) { return td_each(__builtin_sqrtf, a); }
 TD f64x4 td_sqrt(f64x4 a) { return td_each(__builtin_sqrt, a); }
 #define TD_ROUND(name, libm, mode)                         \
@@ -34,6 +42,9 @@ TD f64x4 td_sqrt(f64x4 a) { return td_each(__builtin_sqrt, a); }
     return td_each([](double x) { return libm(x); }, a);   \
   }
 #endif
+TD f32x4 td_fma(f32x4 a, f32x4 b, f32x4 c) {
+  return td_low(td_fma(td_join(a, a), td_join(b, b), td_join(c, c)));
+}
 #define TD_ROUND_ALL(name, libm, mode)               \
   TD_ROUND(name, libm, mode)                         \
   TD float td_##name(float a) { return libm##f(a); } \
@@ -308,12 +319,13 @@ TD V td_gcd(V a, V b) {
   if constexpr (td_width<V> != 1) {
     return td_each([](auto x, auto y) { return td_gcd(x, y); }, a, b);
   } else {
-    while (b != 0) {
-      const V r = td_fmod(a, b);
-      a = b;
-      b = r;
+    a = td_abs(a), b = td_abs(b);
+    while (a != 0) {
+      const V r = td_fmod(b, a);
+      b = a;
+      a = r;
     }
-    return td_abs(a);
+    return b;
   }
 }
 

@@ -42,6 +42,8 @@ TD_FUNCTION_2(copysign)
 TD_FUNCTION_2(atan2)
 #undef TD_FUNCTION
 #undef TD_FUNCTION_2
+TD float td_fma(float a, float b, float c) { return fmaf(a, b, c); }
+TD double td_fma(double a, double b, double c) { return fma(a, b, c); }
 TD double td_erf(double a) { return erf(a); }
 TD double td_tanh(double a) { return tanh(a); }
 
@@ -124,12 +126,13 @@ TD T td_floor_div(T a, T b) {
 }
 template <class T>
 TD T td_gcd(T a, T b) {
-  while (b != 0) {
-    const T r = td_fmod(a, b);
-    a = b;
-    b = r;
+  a = td_abs(a), b = td_abs(b);
+  while (a != 0) {
+    const T r = td_fmod(b, a);
+    b = a;
+    a = r;
   }
-  return td_abs(a);
+  return b;
 }
 
 // ---- The parts of a floating value ----

@@ -12,15 +12,17 @@ TEST(Options, AreSetByName) {
   Options options;
   EXPECT_TRUE(set(options, "fullgraph", "true").ok());
   EXPECT_TRUE(set(options, "recompile_limit", "16").ok());
+  EXPECT_TRUE(set(options, "numerics", "eager").ok());
   EXPECT_TRUE(options.fullgraph);
   EXPECT_EQ(options.recompile_limit, 16);
-  EXPECT_EQ(print(options), "fullgraph=true recompile_limit=16");
+  EXPECT_EQ(print(options), "fullgraph=true recompile_limit=16 numerics=eager");
 }
 
 TEST(Options, AnUnknownNameListsTheValidOnes) {
   Options options;
   EXPECT_EQ(set(options, "fullgrpah", "true").message(),
-            "there is no option \"fullgrpah\"; the options are fullgraph, recompile_limit");
+            "there is no option \"fullgrpah\"; the options are fullgraph, recompile_limit, "
+            "numerics");
 }
 
 TEST(Options, AWrongValueSaysWhatIsTakenAndChangesNothing) {
@@ -29,12 +31,14 @@ TEST(Options, AWrongValueSaysWhatIsTakenAndChangesNothing) {
             "the option fullgraph takes true or false, not \"maybe\"");
   EXPECT_EQ(set(options, "recompile_limit", "8x").message(),
             "the option recompile_limit takes an integer, not \"8x\"");
+  EXPECT_EQ(set(options, "numerics", "exact").message(),
+            "the option numerics takes default or eager, not \"exact\"");
   EXPECT_EQ(options, Options());
 }
 
 TEST(Options, HelpNamesEveryOptionWithItsDefault) {
-  EXPECT_THAT(options_help(), HasSubstr("fullgraph        false  what cannot be captured"));
-  EXPECT_THAT(options_help(), HasSubstr("recompile_limit  8      variants kept"));
+  EXPECT_THAT(options_help(), HasSubstr("fullgraph        false    what cannot be captured"));
+  EXPECT_THAT(options_help(), HasSubstr("recompile_limit  8        variants kept"));
 }
 
 }  // namespace

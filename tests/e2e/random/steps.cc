@@ -327,6 +327,7 @@ void move(G& g) {
 // ---- By index -----------------------------------------------------------------------------------
 
 Item index(G& g, int64_t high, std::vector<int64_t> sizes) {
+  TORCH_CHECK(high > 0, "nothing to index");  // eager on CUDA would abort
   return g.input('i', DType::kInt64, std::move(sizes), high);
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> extern_calls(const LeftToAten& left) {
   })");
   EXPECT_TRUE(graph.ok()) << graph.status();
   std::vector<std::string> calls;
-  for (const Stmt& stmt : lower(*graph, left).body)
+  for (const Stmt& stmt : lower(*graph, aten_bridge::Numerics::kDefault, left).body)
     if (auto* call = std::get_if<ExternCall>(&stmt)) calls.push_back(call->op);
   return calls;
 }

@@ -129,7 +129,7 @@ CudaCheck operators_check(DType dtype) {
   for (const auto* rows : {&same, &truth}) {
     for (size_t r = 0; r < rows->size(); ++r) {
       const ScalarOpRow& row = *(*rows)[r];
-      std::vector<std::string> args = {"a", "b"};
+      std::vector<std::string> args = {"a", "b", "a"};
       if (is_special(row.op)) args[1] = str_cat("td_min(b, ", type, "(", kHighestDegree, "))");
       if (row.op == ScalarOp::select) args.insert(args.begin(), "c");
       args.resize(static_cast<size_t>(row.arity));
@@ -159,7 +159,7 @@ CudaCheck operators_check(DType dtype) {
         int wrong = 0;
         for (size_t i = 0; i < a.size() && wrong < 4; ++i) {
           if (row.arity == 1 && i > 0 && same_bits(a[i], a[i - 1])) continue;
-          std::vector<ScalarValue> args = {a[i], b[i]};
+          std::vector<ScalarValue> args = {a[i], b[i], a[i]};
           if (is_special(row.op) && args[1].floating > kHighestDegree)
             args[1] = ScalarValue::of(dtype, kHighestDegree);
           if (row.op == ScalarOp::select) args.insert(args.begin(), c[i]);
