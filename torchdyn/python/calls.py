@@ -12,6 +12,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from torchdyn import _C
+from torchdyn.graph_trace import split_result
 
 
 class CompiledCall:
@@ -52,7 +53,7 @@ class _Trace:
         self.function = function
         self.leaves, self.structure = tree_flatten(args)
         self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
-        self.result_leaves, self.result_structure = [], None
+        self.rebuild = None
 
     @property
     def tensors(self):
@@ -63,18 +64,11 @@ class _Trace:
         for place, fake in zip(self.places, fakes):
             leaves[place] = fake
         result = self.function(*tree_unflatten(leaves, self.structure))
-        flat, self.result_structure = tree_flatten(result)
-        tensors = [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
-        # A fake must not outlive its trace.
-        self.result_leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in flat]
-        self.result_places = [i for i, leaf in enumerate(flat) if isinstance(leaf, torch.Tensor)]
+        tensors, self.rebuild = split_result(result)
         return tensors
 
     def result_of(self, tensors):
-        leaves = list(self.result_leaves)
-        for place, tensor in zip(self.result_places, tensors):
-            leaves[place] = tensor
-        return tree_unflatten(leaves, self.result_structure)
+        return tensors if self.rebuild is None else self.rebuild(tensors)
 
 
 def compile_calls(calls: Sequence[tuple[Callable, Sequence[Any]]], *,

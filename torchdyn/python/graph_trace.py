@@ -53,7 +53,7 @@ def split_result(result):
     leaves, structure = tree_flatten(result)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     tensors = [leaves[place] for place in places]
-    if isinstance(result, (list, tuple)) and len(result) == len(tensors) == len(leaves):
+    if type(result) in (list, tuple) and len(result) == len(tensors) == len(leaves):
         return tensors, None if type(result) is list else type(result)
     # A fake must not outlive its trace.
     rest = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]

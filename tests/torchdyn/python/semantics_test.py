@@ -1,10 +1,17 @@
 """torch.compile(backend="torchdyn"): what a function does to tensors is what eager does."""
 import unittest
+from typing import NamedTuple
 
 import torch
+import torchdyn
 from like_eager import LikeEager
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
 
 
 class Results(LikeEager):
@@ -14,6 +21,13 @@ class Results(LikeEager):
 
     def test_results_nest(self):
         self.check(lambda x: {"a": (x + 1, [x * 2]), "n": 3, "none": None}, torch.randn(4))
+
+    def test_a_graph_may_give_a_named_tuple(self):
+        graph = torch.fx.symbolic_trace(lambda x: Pair(x + 1, x * 2))
+        x = torch.randn(4)
+        given = torchdyn.backend(graph, [])(x)
+        self.assertIs(type(given), Pair)
+        torch.testing.assert_close(given, Pair(x + 1, x * 2))
 
     def test_a_result_that_is_an_argument_is_that_tensor(self):
         self.check(lambda x, y: (x, x + y), torch.randn(4), torch.randn(4))
