@@ -16,12 +16,6 @@ namespace py = pybind11;
 namespace torchdyn {
 namespace {
 
-Options options_of(const std::map<std::string, std::string>& named) {
-  Options options;
-  for (const auto& [name, value] : named) options.set(name, value);
-  return options;
-}
-
 std::string type_name(py::handle object) { return Py_TYPE(object.ptr())->tp_name; }
 
 // Numbers and strings are guarded by type and value. False: this argument is of no kind we guard.
@@ -92,6 +86,12 @@ struct Traced {
 };
 
 }  // namespace
+
+Options options_of(const std::map<std::string, std::string>& named) {
+  Options options;
+  for (const auto& [name, value] : named) options.set(name, value);
+  return options;
+}
 
 std::string message_of(py::error_already_set& error) {
   std::string message = py::str(error.value()).cast<std::string>();

@@ -36,6 +36,9 @@ class __attribute__((visibility("hidden"))) PythonCallable {
   std::vector<std::string> refusals_;  // under the GIL
 };
 
+// std::invalid_argument for an unknown option names the known ones.
+Options options_of(const std::map<std::string, std::string>& named);
+
 // What a Python exception says; its frames, which may hold fakes, are let go of.
 std::string message_of(pybind11::error_already_set& error);
 

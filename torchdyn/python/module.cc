@@ -40,12 +40,11 @@ internal::TraceRef trace_of(const py::function& callable) {
 std::vector<std::unique_ptr<CompiledCall>> compile_callables(
     const std::vector<std::pair<py::function, Tensors>>& callables,
     const std::map<std::string, std::string>& options) {
-  Options chosen;
-  for (const auto& [name, value] : options) chosen.set(name, value);
+  const Numerics numerics = options_of(options).numerics;
   const py::gil_scoped_release no_gil;
   std::vector<CallToCompile> calls;
   for (const auto& [callable, tensors] : callables) calls.push_back({trace_of(callable), tensors});
-  return compile_calls(calls, chosen.numerics);
+  return compile_calls(calls, numerics);
 }
 
 std::optional<Tensors> results_of(const CompiledCall& call, const Tensors& tensors) {
