@@ -198,8 +198,12 @@ Inferred Recorder::infer_from_values(const c10::OperatorHandle& op, Boxed args) 
 
 void Recorder::run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run) {
   const c10::impl::ExcludeDispatchKeyGuard back_to_fake(keys_above_fake());
+  run_as(info.name, run);
+}
+
+void Recorder::run_as(std::string_view op, absl::FunctionRef<void()> run) {
   const bool outermost = origin_.empty();
-  if (outermost) origin_ = info.name;
+  if (outermost) origin_ = op;
   const absl::Cleanup restore = [&] {
     if (outermost) origin_.clear();
   };
@@ -231,12 +235,7 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
 void Recorder::compute_lazily_set(const LazyBit& lazy_bit, Stack& stack) {
   met_lazy_views_ |= lazy_bit.is_view;
   const c10::OperatorHandle op = find_operator(lazy_bit.computes);
-  const bool outermost = origin_.empty();
-  if (outermost) origin_ = lazy_bit.op;
-  const absl::Cleanup restore = [&] {
-    if (outermost) origin_.clear();
-  };
-  record(op, operators_.of(op), stack);
+  run_as(lazy_bit.op, [&] { record(op, operators_.of(op), stack); });
 }
 
 std::vector<Value> Recorder::known_views(Boxed args, const std::vector<c10::IValue>& twins) const {

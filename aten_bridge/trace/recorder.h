@@ -81,6 +81,8 @@ class Recorder {
   void check_indices(const OperatorInfo& info, std::span<const c10::IValue> args);
   Inferred infer_from_values(const c10::OperatorHandle& op, std::span<const c10::IValue> args);
   void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
+  // What `run` records has this origin, unless it is a part of another's.
+  void run_as(std::string_view op, absl::FunctionRef<void()> run);
   void record(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack);
   void compute_lazily_set(const LazyBit& lazy_bit, Stack& stack);
   // The values that these results of a view are already; empty when one is new.

@@ -102,8 +102,7 @@ TEST(RandomPrograms, AProgramIsItsSeeds) {
   }
 }
 
-// ---- The shrinker finds what is wrong
-// ------------------------------------------------------------------
+// ---- The shrinker -------------------------------------------------------------------------------
 
 // Programs run with another operator in the place of one.
 Check check_with(const std::string& op, const std::string& wrong) {
