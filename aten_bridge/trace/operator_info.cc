@@ -20,6 +20,7 @@ const OperatorInfo& OperatorTable::of(const c10::OperatorHandle& op) {
     info->reads = reads_values(info->name);
     info->is_composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     info->mutates = mutates(op.schema());
+    info->is_custom = !info->name.starts_with("aten::");
     info->has_out = has_out(op.schema());
     info->is_view = returns_view(op.schema());
     info->draws = draws_random_numbers(op);

@@ -32,6 +32,7 @@ struct OperatorInfo {
   ReadsValues reads = ReadsValues::kNo;
   bool is_composite = false;  // LibTorch can express it by other operators
   bool mutates = false;       // writes to an argument
+  bool is_custom = false;     // not LibTorch's own
   bool has_out = false;       // its results are written to arguments, as `out=` asks
   bool is_view = false;       // outputs alias the first argument
   bool draws = false;         // random numbers, from a generator

@@ -13,6 +13,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/functional_twin.h"
 #include "aten_bridge/trace/refusals.h"
 #include "aten_bridge/trace/written_strides.h"
 
@@ -118,7 +119,9 @@ void Substitution::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   }
   if (info.name == "aten::zeros_like") refuse_state_of_optimizer(info, stack[below]);
   const WrittenStrides strides(op, std::span(stack).last(arguments));
-  if (info.rewrite == nullptr || !info.rewrite->run(op, stack)) {
+  if (info.is_custom && info.mutates && !info.is_view) {
+    call_functionally(op, stack);
+  } else if (info.rewrite == nullptr || !info.rewrite->run(op, stack)) {
     constexpr auto kBelow =
         c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::DeferredInit);
     op.redispatchBoxed(keys & kBelow, &stack);
