@@ -17,6 +17,7 @@
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/index_bounds.h"
+#include "aten_bridge/trace/infer_from_parts.h"
 #include "aten_bridge/trace/refusals.h"
 
 namespace aten_bridge {
@@ -134,13 +135,13 @@ bool Recorder::is_converted(const at::Tensor& fake) const {
   return value_of(fake).node->op == "aten::_to_copy";
 }
 
-bool Recorder::is_decomposed(const OperatorInfo& info, const Stack& stack) const {
+bool Recorder::has_parts(const OperatorInfo& info, const Stack& stack) {
   const Decomposition* row = info.decomposition;
-  if (row == nullptr || (row->applies != nullptr && !row->applies(stack))) return false;
-  if (numerics_ == Numerics::kDefault || row->keeps_eagers_bits) return true;
-  if (!info.shape.exists())
-    throw CaptureError(str_cat(info.name, " has no shape rule, which numerics=eager needs"));
-  return false;
+  return row != nullptr && (row->applies == nullptr || row->applies(stack));
+}
+
+bool Recorder::comes_apart(const OperatorInfo& info) const {
+  return numerics_ == Numerics::kDefault || info.decomposition->keeps_eagers_bits;
 }
 
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack) {
@@ -150,7 +151,8 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
   if (info.refusal) throw CaptureError(str_cat(info.name, " ", *info.refusal));
   if (info.lazy_bit != nullptr) return compute_lazily_set(*info.lazy_bit, stack);
   check_indices(info, arguments_on(stack, op));
-  if (is_decomposed(info, stack)) {
+  const bool has_parts = Recorder::has_parts(info, stack);
+  if (has_parts && comes_apart(info)) {
     run_in_place_of(info, [&] { info.decomposition->run(stack); });
   } else if (info.mutates) {
     throw CaptureError(str_cat(info.name, " changes a tensor behind functionalization"));
@@ -162,6 +164,8 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
     run_in_place_of(info, [&] {
       op.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, stack);
     });
+  } else if (has_parts) {
+    record(op, info, stack);
   } else {
     throw CaptureError(str_cat(info.name, " has no shape rule yet"));
   }
@@ -196,6 +200,13 @@ Inferred Recorder::infer_from_values(const c10::OperatorHandle& op, Boxed args) 
   return inferred;
 }
 
+Inferred Recorder::infer_results(const c10::OperatorHandle& op, const OperatorInfo& info,
+                                 Boxed args) {
+  if (info.reads == ReadsValues::kSizes) return infer_from_values(op, args);
+  return info.shape.exists() ? infer(op, info.shape, args)
+                             : infer_from_parts(*info.decomposition, args);
+}
+
 void Recorder::run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run) {
   const c10::impl::ExcludeDispatchKeyGuard back_to_fake(keys_above_fake());
   run_as(info.name, run);
@@ -216,8 +227,7 @@ void Recorder::record(const c10::OperatorHandle& op, const OperatorInfo& info, S
   if (copies_nothing(info, args)) {
     results = {args[1]};
   } else {
-    Inferred inferred = info.reads == ReadsValues::kSizes ? infer_from_values(op, args)
-                                                          : infer(op, info.shape, args);
+    Inferred inferred = infer_results(op, info, args);
     results = std::move(inferred.results);
     std::vector<Value> values = info.is_view ? known_views(args, results) : std::vector<Value>();
     if (values.empty()) values = add_node(op, info, args, results, inferred.devices);

@@ -7,7 +7,8 @@
 // Per operator, in this order: a refusal row; a lazy bit (what it stands for is recorded); a
 // decomposition (its operators are recorded instead); values that are read (evaluate.h); a shape
 // rule or a tested Meta kernel (a node); LibTorch's composite kernel (its operators are recorded).
-// An operator with none of them is a CaptureError.
+// An operator with none of them is a CaptureError. A decomposition that rounds otherwise than eager
+// is used last under Numerics::kEager, and only for its shapes (a node).
 // A view that changes nothing is its argument; a view taken twice is one node.
 #pragma once
 
@@ -79,6 +80,8 @@ class Recorder {
   void read_number(Stack& stack);
   // Records whether the indices among the arguments are inside, as numbers to be read by each run.
   void check_indices(const OperatorInfo& info, std::span<const c10::IValue> args);
+  Inferred infer_results(const c10::OperatorHandle& op, const OperatorInfo& info,
+                         std::span<const c10::IValue> args);
   Inferred infer_from_values(const c10::OperatorHandle& op, std::span<const c10::IValue> args);
   void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
   // What `run` records has this origin, unless it is a part of another's.
@@ -94,7 +97,10 @@ class Recorder {
                               const std::vector<c10::IValue>& results,
                               std::span<const Device> devices);
 
-  bool is_decomposed(const OperatorInfo& info, const Stack& stack) const;
+  // Whether its decomposition applies to these arguments, and whether that is recorded in its
+  // place.
+  static bool has_parts(const OperatorInfo& info, const Stack& stack);
+  bool comes_apart(const OperatorInfo& info) const;
 
   Numerics numerics_;
   Graph graph_{"joint"};

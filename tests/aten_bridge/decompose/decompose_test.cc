@@ -1,5 +1,6 @@
 #include "aten_bridge/decompose/decompose.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/interpret.h"
@@ -131,28 +133,53 @@ Tensors tensors_of(const Stack& values) {
   return tensors;
 }
 
-// The operator as a capture meets it, from above.
-Tensors run_captured(std::string_view op, const Stack& args) {
+// An operator as a capture meets it, from above.
+struct CapturedCall {
   Tensors inputs;
-  for (const at::Tensor& t : tensors_of(args)) inputs.push_back(t.view_as(t));  // each its own
+  Captured captured;
+
+  bool has(std::string_view op) const {
+    const auto& nodes = captured.joint.graph.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](auto& node) { return node->op == op; });
+  }
+  // Of what the operator returns, from what the graph returns.
+  Tensors results(const Tensors& outputs) const {
+    Tensors results;
+    for (const ResultSource& source : captured.results)
+      results.push_back(source.kind == ResultSource::Kind::kInput ? inputs[source.index]
+                                                                  : outputs[source.index]);
+    return results;
+  }
+  Tensors run() const { return results(interpret(captured.joint.graph, inputs)); }
+  // Results without data, of the types that the graph states.
+  Tensors stated() const {
+    Tensors outputs;
+    for (const std::optional<Value>& output : captured.joint.graph.outputs())
+      outputs.push_back(meta_tensor(output->type()));
+    return results(outputs);
+  }
+};
+
+CapturedCall capture_call(std::string_view op, const Stack& args,
+                          Numerics numerics = Numerics::kDefault) {
+  CapturedCall call;
+  for (const at::Tensor& t : tensors_of(args)) call.inputs.push_back(t.view_as(t));  // each its own
   std::vector<std::string> names;
-  for (size_t i = 0; i < inputs.size(); ++i) names.push_back("x" + std::to_string(i));
-  const Captured captured = capture({inputs, names}, [&](const Tensors& fakes) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) names.push_back("x" + std::to_string(i));
+  const auto program = [&](const Tensors& fakes) {
     Stack stack = args;
     auto next = fakes.begin();
     map_tensors(stack, [&](const at::Tensor&) { return *next++; });
     find_operator(op).callBoxed(stack);
     return tensors_of(stack);
-  });
-  for (const auto& node : captured.joint.graph.nodes())
-    EXPECT_NE(node->op, op) << "was not rewritten";
-  seed();
-  const Tensors outputs = interpret(captured.joint.graph, inputs);
-  Tensors results;
-  for (const ResultSource& source : captured.results)
-    results.push_back(source.kind == ResultSource::Kind::kInput ? inputs[source.index]
-                                                                : outputs[source.index]);
-  return results;
+  };
+  call.captured = capture({call.inputs, names}, program, numerics);
+  return call;
+}
+
+Tensors defined(Tensors tensors) {
+  std::erase_if(tensors, [](const at::Tensor& t) { return !t.defined(); });
+  return tensors;
 }
 
 using RowAndType = std::tuple<Decomposition, at::ScalarType>;
@@ -207,9 +234,11 @@ TEST_P(DecompositionIsCaptured, Whole) {
   for (const Stack& args : samples(row.op, Draw(at::kDouble, at::kDouble))) {
     SCOPED_TRACE(testing::Message() << "sample " << sample++);
     if (row.applies && !row.applies(args)) continue;
-    Tensors want = decomposed(row, args);
-    std::erase_if(want, [](const at::Tensor& t) { return !t.defined(); });
-    const Tensors got = run_captured(row.op, args);
+    const Tensors want = defined(decomposed(row, args));
+    const CapturedCall call = capture_call(row.op, args);
+    EXPECT_FALSE(call.has(row.op)) << "was not rewritten";
+    seed();
+    const Tensors got = call.run();
     ASSERT_EQ(want.size(), got.size());
     for (size_t i = 0; i < want.size(); ++i) {
       expect_same_layout(got[i], want[i]);
@@ -217,6 +246,37 @@ TEST_P(DecompositionIsCaptured, Whole) {
     }
   }
 }
+
+class CapturedForEagersBits : public testing::TestWithParam<Decomposition> {};
+
+// Whether it comes apart or not, its types are those of its parts and its results eager's.
+TEST_P(CapturedForEagersBits, HasTheTypesOfItsParts) {
+  const c10::AutoGradMode no_grad(false);
+  const Decomposition& row = GetParam();
+  size_t sample = 0;
+  for (const Stack& args : samples(row.op, Draw(at::kFloat, at::kFloat))) {
+    SCOPED_TRACE(testing::Message() << "sample " << sample++);
+    if (row.applies && !row.applies(args)) continue;
+    const CapturedCall call = capture_call(row.op, args, Numerics::kEager);
+    const Tensors stated = call.stated(), parts = capture_call(row.op, args).stated();
+    ASSERT_EQ(stated.size(), parts.size());
+    for (size_t i = 0; i < stated.size(); ++i) expect_same_layout(stated[i], parts[i]);
+    if (reference_of(row.op)) continue;  // the CPU has no kernel
+    const Tensors want = defined(eager(row.op, args));
+    seed();
+    const Tensors got = call.run();
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      expect_same_layout(got[i], stated[i]);
+      EXPECT_TRUE(got[i].nan_to_num(7).equal(want[i].nan_to_num(7))) << "output " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryRow, CapturedForEagersBits, testing::ValuesIn(every_row()),
+                         [](const testing::TestParamInfo<Decomposition>& info) {
+                           return test_name(info.param);
+                         });
 
 INSTANTIATE_TEST_SUITE_P(EveryRow, DecompositionIsCaptured, testing::ValuesIn(every_row()),
                          [](const testing::TestParamInfo<Decomposition>& info) {
