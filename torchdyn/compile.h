@@ -97,6 +97,7 @@ struct Explanation {
   };
   std::vector<Variant> variants;
   std::vector<std::string> recompile_reasons;
+  std::vector<std::string> refusals;  // why calls ran in eager for which no variant was made
 
   int kernel_launches() const;  // a call of every variant, forward and backward
   std::string str() const;

@@ -1,5 +1,6 @@
 // The type-erased half of a compiled function: finds the variant that serves a call, or makes one.
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -43,6 +44,7 @@ struct Engine::Impl {
   int count = 0;
   mutable std::mutex mutex;
   std::vector<std::string> recompile_reasons;
+  std::map<std::string, std::string> refusals;  // by the key under which they are said once
 
   ~Impl() {
     for (Variant* v = variants; v != nullptr;) delete std::exchange(v, v->next);
@@ -59,6 +61,8 @@ struct Engine::Impl {
   void publish(std::unique_ptr<Variant> variant);
   // Said once a reason, or once a key where reasons vary.
   Answer eager(const std::string& reason, const std::string& key = "") const;
+  // A call in eager that leaves no variant to tell of it. The mutex is held.
+  Answer refuse(const std::string& reason, const std::string& key);
   Answer answer(const Variant& variant, const Call& call) const;
   Answer make(const Call& call, TraceRef trace, const std::string& failure);
 };
@@ -138,6 +142,11 @@ Answer Engine::Impl::eager(const std::string& reason, const std::string& key) co
   return {};
 }
 
+Answer Engine::Impl::refuse(const std::string& reason, const std::string& key) {
+  refusals.emplace(key, reason);
+  return eager(reason, key);
+}
+
 Answer Engine::Impl::answer(const Variant& variant, const Call& call) const {
   if (!variant.eager_reason.empty()) return eager(variant.eager_reason);
   Answer answer;
@@ -151,16 +160,19 @@ Answer Engine::Impl::answer(const Variant& variant, const Call& call) const {
 // `failure`: the assumption that kept a variant from serving it; empty: guards did.
 Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& failure) {
   for (const torch::nn::Module* module : call.leaves.modules)
-    if (module->weak_from_this().expired())
-      return eager("module " + module->name() +
-                   " is not owned by a std::shared_ptr, so it cannot be told from a later one at "
-                   "the same address; make it with std::make_shared or a TORCH_MODULE holder");
+    if (module->weak_from_this().expired()) {
+      const std::string reason =
+          "module " + module->name() +
+          " is not owned by a std::shared_ptr, so it cannot be told from a later one at the same "
+          "address; make it with std::make_shared or a TORCH_MODULE holder";
+      return refuse(reason, reason);
+    }
   if (const Variant* newest = variants) {
     const std::string reason = failure.empty() ? newest->why_not(call) : failure;
     if (count >= options.recompile_limit)
-      return eager("recompile_limit (" + std::to_string(options.recompile_limit) +
-                       ") reached; the last recompile's reason: " + reason,
-                   "recompile_limit of " + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+      return refuse("recompile_limit (" + std::to_string(options.recompile_limit) +
+                        ") reached; the last recompile's reason: " + reason,
+                    "recompile_limit of " + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
     recompile_reasons.push_back(reason);
     if (reason.find("0-dimensional") != std::string::npos)
       aten_bridge::say_once(reason, "recompiling: " + reason);
@@ -230,6 +242,7 @@ Explanation Engine::explain() const {
   for (const Variant* v = impl_->variants; v != nullptr; v = v->next)
     explanation.variants.insert(explanation.variants.begin(), v->explanation);
   explanation.recompile_reasons = impl_->recompile_reasons;
+  for (const auto& [key, reason] : impl_->refusals) explanation.refusals.push_back(reason);
   return explanation;
 }
 

@@ -63,6 +63,7 @@ std::ostream& operator<<(std::ostream& out, const Explanation& explanation) {
   }
   for (const std::string& reason : explanation.recompile_reasons)
     out << "recompiled: " << reason << "\n";
+  for (const std::string& reason : explanation.refusals) out << "runs in eager: " << reason << "\n";
   return out;
 }
 

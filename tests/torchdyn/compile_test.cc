@@ -85,8 +85,13 @@ TEST(Compile, RunsInEagerBeyondTheRecompileLimit) {
   Options options;
   options.recompile_limit = 2;
   auto compiled = compile([](const Tensor& x) { return x + 1; }, options);
-  for (int n = 1; n < 6; ++n) expect_close(compiled(torch::ones({n})), torch::ones({n}) + 1);
+  const auto call = [&](int n) { expect_close(compiled(torch::ones({n})), torch::ones({n}) + 1); };
+  for (int n = 1; n < 3; ++n) call(n);
+  EXPECT_TRUE(explain(compiled).refusals.empty());
+  for (int n = 3; n < 6; ++n) call(n);
   EXPECT_EQ(explain(compiled).variants.size(), 2u);
+  ASSERT_EQ(explain(compiled).refusals.size(), 1u);
+  EXPECT_NE(explain(compiled).refusals[0].find("recompile_limit (2) reached"), std::string::npos);
 }
 
 TEST(Compile, FindsAModulesTensorsAnewOnEveryCall) {

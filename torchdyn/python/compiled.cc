@@ -111,6 +111,12 @@ py::object PythonCallable::in_eager(const py::args& args, const std::string& rea
   return eager_(*args);
 }
 
+Explanation PythonCallable::explain() const {
+  Explanation explanation = engine_.explain();
+  explanation.refusals.insert(explanation.refusals.end(), refusals_.begin(), refusals_.end());
+  return explanation;
+}
+
 py::object PythonCallable::operator()(const py::args& args) {
   internal::Leaves leaves;
   if (internal::capturing()) return eager_(*args);

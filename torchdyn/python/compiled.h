@@ -24,16 +24,15 @@ class __attribute__((visibility("hidden"))) PythonCallable {
                  const std::map<std::string, std::string>& options);
 
   pybind11::object operator()(const pybind11::args& args);
-  // Calls that were never handed to the engine are in `refusals`, a reason each.
-  Explanation explain() const { return engine_.explain(); }
-  const std::vector<std::string>& refusals() const { return refusals_; }
+  // With the reasons of calls that were never handed to the engine.
+  Explanation explain() const;
 
  private:
   pybind11::object in_eager(const pybind11::args& args, const std::string& reason);
 
   pybind11::function trace_, eager_;
   internal::Engine engine_;
-  std::vector<std::string> refusals_;  // under the GIL
+  std::vector<std::string> refusals_;  // calls not handed to the engine; under the GIL
 };
 
 // std::invalid_argument for an unknown option names the known ones.

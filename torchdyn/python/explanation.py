@@ -16,7 +16,7 @@ from torchdyn.options import chosen_options
 
 @dataclass(frozen=True)
 class Explanation:
-    """Of one call: the graphs that Dynamo made, what became of each, and where it broke."""
+    """Of calls: the graphs that Dynamo made, what became of each, and where it broke."""
 
     graphs: tuple[Any, ...]       # torchdyn._C.Compiled, one an FX graph
     graph_breaks: dict[str, int]  # reason -> how often
@@ -30,11 +30,33 @@ class Explanation:
 
     def __str__(self) -> str:
         parts = [f"{len(self.graphs)} graphs, {sum(self.graph_breaks.values())} graph breaks"]
-        for number, graph in enumerate(self.graphs):
-            parts.append(f"graph {number}\n{graph}".rstrip())
-            parts += [f"runs in eager: {reason}" for reason in graph.refusals]
+        parts += [f"graph {number}\n{graph}".rstrip() for number, graph in enumerate(self.graphs)]
         parts += [f"graph break: {reason}" for reason in self.graph_breaks]
         return "\n".join(parts) + "\n"
+
+
+class Watched:
+    """The backend, which keeps what it makes.
+
+        watched = Watched()
+        torch.compile(model, backend=watched)(x)
+        watched.explanation().eager_reasons
+    """
+
+    def __init__(self, mode: str | None = None, options: Mapping[str, Any] | None = None):
+        self._options = chosen_options(mode, options)
+        self._breaks_before = Counter(counters["graph_break"])
+        self.graphs: list[Any] = []
+
+    def __call__(self, graph_module, example_inputs):
+        graph = CompiledGraph(graph_module, self._options)
+        self.graphs.append(graph.compiled)
+        return graph.function
+
+    def explanation(self) -> Explanation:
+        """Of all calls so far."""
+        breaks = Counter(counters["graph_break"]) - self._breaks_before
+        return Explanation(tuple(self.graphs), dict(breaks))
 
 
 def explain(function: Callable, *, mode: str | None = None,
@@ -47,20 +69,12 @@ def explain(function: Callable, *, mode: str | None = None,
         explanation = torchdyn.explain(torch.nn.Linear(8, 2))(torch.randn(4, 8))   # result (4, 2)
         assert not explanation.eager_reasons
     """
-    chosen = chosen_options(mode, options)
+    chosen_options(mode, options)  # raises here, not at the call
     function = getattr(function, "_orig_mod", getattr(function, "_torchdynamo_orig_callable", function))
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
-        graphs = []
-
-        def collect(graph_module, _example_inputs):
-            graph = CompiledGraph(graph_module, chosen)
-            graphs.append(graph.compiled)
-            return graph.function
-
-        before = Counter(counters["graph_break"])
-        torch.compile(function, backend=collect)(*args, **kwargs)
-        breaks = Counter(counters["graph_break"]) - before
-        return Explanation(tuple(graphs), dict(breaks))
+        watched = Watched(mode, options)
+        torch.compile(function, backend=watched)(*args, **kwargs)
+        return watched.explanation()
 
     return explained

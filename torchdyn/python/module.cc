@@ -118,8 +118,9 @@ PYBIND11_MODULE(_C, module) {
           "recompile_reasons",
           [](const PythonCallable& c) { return c.explain().recompile_reasons; },
           "Why each variant after the first was made.")
-      .def_property_readonly("refusals", &PythonCallable::refusals,
-                             "Why calls ran in eager before any variant was looked for.")
+      .def_property_readonly(
+          "refusals", [](const PythonCallable& c) { return c.explain().refusals; },
+          "Why calls ran in eager for which no variant was made.")
       .def("__str__", [](const PythonCallable& c) { return c.explain().str(); });
   module.def("compile_calls", &compile_callables, py::arg("calls"), py::arg("options"),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "

@@ -4,17 +4,18 @@ import unittest
 import torch
 from like_eager import LikeEager
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torchdyn.explanation import Watched
 
 
 class ControlFlow(LikeEager):
     def test_cond_takes_the_branch_of_the_value(self):
         def f(x):
             return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x * 2, (x,))
-        graphs = []
-        compiled = torch.compile(f, backend=self.collecting(graphs))
+        watched = Watched()
+        compiled = torch.compile(f, backend=watched)
         for x in (torch.ones(3), -torch.ones(3), torch.ones(3)):
             torch.testing.assert_close(compiled(x), f(x))
-        self.check_reasons(graphs, None)
+        self.check_reasons(watched, None)
 
     def test_cond_trains(self):
         def f(x):
@@ -99,10 +100,10 @@ class CustomOperators(LikeEager):
 
     def test_one_without_a_fake_runs_in_eager_with_the_reason(self):
         gm = torch.fx.symbolic_trace(lambda x: torch.ops.torchdyn_tests.without_fake(x))
-        graphs = []
+        watched = Watched()
         x = torch.randn(3)
-        torch.testing.assert_close(self.collecting(graphs)(gm, [])(x), x * 2)
-        self.check_reasons(graphs, "torchdyn_tests::without_fake")
+        torch.testing.assert_close(watched(gm, [])(x), x * 2)
+        self.check_reasons(watched, "torchdyn_tests::without_fake")
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ import unittest
 
 import torch
 from torch.utils._pytree import tree_flatten
-from torchdyn.explanation import Explanation
-from torchdyn.graph_backend import CompiledGraph
-from torchdyn.options import chosen_options
+from torchdyn.explanation import Watched
 
 
 def fresh(args):
@@ -45,28 +43,20 @@ class LikeEager(unittest.TestCase):
         eager_args, our_args = fresh(args), fresh(args)
         torch.manual_seed(7)
         expected = function(*eager_args)
-        graphs = []
+        watched = Watched(options=options)
         torch.manual_seed(7)
-        actual = torch.compile(function, backend=self.collecting(graphs, options))(*our_args)
+        actual = torch.compile(function, backend=watched)(*our_args)
         self.assert_same(actual, expected)
         self.assert_gradients(actual, our_args, expected, eager_args)
         self.assert_same_state(our_args, eager_args)
         self.assertEqual(self.aliases(actual, our_args), self.aliases(expected, eager_args))
-        self.check_reasons(graphs, eager_reason)
-        return graphs
+        self.check_reasons(watched, eager_reason)
+        return watched.graphs
 
-    def collecting(self, graphs, options=None):
-        """The backend, which also appends what it makes to `graphs`."""
-        def backend(graph_module, example_inputs):
-            graph = CompiledGraph(graph_module, chosen_options(None, options))
-            graphs.append(graph.compiled)
-            return graph.function
-        return backend
-
-    def check_reasons(self, graphs, eager_reason):
-        reasons = Explanation(tuple(graphs), {}).eager_reasons
+    def check_reasons(self, watched, eager_reason):
+        reasons = watched.explanation().eager_reasons
         if eager_reason is None:
-            self.assertTrue(graphs, "nothing was compiled")
+            self.assertTrue(watched.graphs, "nothing was compiled")
             self.assertEqual(reasons, [])
         else:
             self.assertTrue(any(eager_reason in reason for reason in reasons), reasons)

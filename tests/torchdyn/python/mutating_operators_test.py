@@ -3,6 +3,7 @@ import unittest
 
 import torch
 from like_eager import LikeEager
+from torchdyn.explanation import Watched
 
 NAMESPACE = "torchdyn_mutating"
 
@@ -131,11 +132,11 @@ class MutatingOperators(LikeEager):
                 y = x.clone()
                 torch.ops.torchdyn_again.set_.default(y, *args)
                 return y + x
-            graphs = []
+            watched = Watched()
             x = torch.randn(3)
-            compiled = self.collecting(graphs)(torch.fx.symbolic_trace(f), [])
+            compiled = watched(torch.fx.symbolic_trace(f), [])
             torch.testing.assert_close(compiled(x), f(x))
-            self.check_reasons(graphs, None)
+            self.check_reasons(watched, None)
             library._destroy()
 
 

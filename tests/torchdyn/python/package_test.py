@@ -1,5 +1,6 @@
 """The package: how it is found, its options, explain, and what makes an import an error."""
 import importlib
+import math
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from unittest import mock
 import torch
 import torchdyn
 from torchdyn import _build, _C
+from torchdyn.explanation import Watched
 
 ONE_LINER = ("import torch; f = torch.compile(lambda x: x.relu() + 1, backend='torchdyn'); "
              "print(f(torch.tensor([-1.0, 2.0])).tolist())")
@@ -95,6 +97,14 @@ class Explain(unittest.TestCase):
         self.assertEqual(explanation.eager_reasons, [])
         self.assertIn("aten::sin", str(explanation))
 
+    def test_it_tells_that_the_recompile_limit_was_reached(self):
+        watched = Watched(options={"recompile_limit": 2})
+        compiled = watched(torch.fx.symbolic_trace(lambda x: x * 2), [])
+        compiled(torch.ones(2)), compiled(torch.ones(3))
+        self.assertEqual(watched.explanation().eager_reasons, [])
+        compiled(torch.ones(4))
+        self.assertRegex(watched.explanation().eager_reasons[0], r"recompile_limit \(2\) reached")
+
     def test_it_tells_why_a_size_was_compiled_anew(self):
         gm = torch.fx.symbolic_trace(lambda x: x * 2)
         compiled = torchdyn.backend(gm, [])
@@ -115,6 +125,37 @@ class BadInput(unittest.TestCase):
         gm = torch.fx.symbolic_trace(lambda x: x + 1)
         y = torchdyn.backend(gm, [])(torch.ones(2, device="meta"))
         self.assertEqual((y.device.type, y.shape), ("meta", (2,)))
+
+    def test_tensors_of_two_devices_run_in_eager(self):
+        watched = Watched()
+        compiled = watched(torch.fx.symbolic_trace(lambda x, y: (x + 1, y * 2)), [])
+        x, y = compiled(torch.ones(2), torch.ones(3, device="meta"))
+        torch.testing.assert_close(x, torch.full((2,), 2.0))
+        self.assertEqual((y.device.type, y.shape), ("meta", (3,)))
+        self.assertTrue(watched.explanation().eager_reasons)
+
+    def test_tensors_that_no_operator_takes_together_raise_what_eager_raises(self):
+        gm = torch.fx.symbolic_trace(lambda x, y: x + y)
+        with self.assertRaises(Exception) as eager:
+            gm(torch.ones(2), torch.ones(2, device="meta"))
+        with self.assertRaisesRegex(type(eager.exception), "meta"):
+            torchdyn.backend(gm, [])(torch.ones(2), torch.ones(2, device="meta"))
+
+    def test_nan_as_a_number_is_one_variant(self):
+        watched = Watched()
+        compiled = watched(torch.fx.symbolic_trace(lambda x, s: x * s), [])
+        for _ in range(3):
+            self.assertTrue(compiled(torch.ones(2), float("nan")).isnan().all())
+        self.assertEqual(len(watched.graphs[0].variants), 1)
+        torch.testing.assert_close(compiled(torch.ones(2), 3.0), torch.full((2,), 3.0))
+        self.assertEqual(watched.explanation().eager_reasons, [])
+
+    def test_nan_as_a_guarded_number_of_torch_compile_is_compiled_once(self):
+        watched = Watched()
+        compiled = torch.compile(lambda x, s: x * s, backend=watched)
+        for _ in range(3):
+            self.assertTrue(compiled(torch.ones(2), math.nan).isnan().all())
+        self.assertEqual(len(watched.graphs), 1)
 
     def test_sparse_tensors_run_in_eager(self):
         gm = torch.fx.symbolic_trace(lambda x: x * 2)

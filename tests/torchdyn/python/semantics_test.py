@@ -7,6 +7,7 @@ import torchdyn
 from like_eager import LikeEager
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+from torchdyn.explanation import Watched
 
 
 class Pair(NamedTuple):
@@ -97,31 +98,31 @@ class Inputs(LikeEager):
     def test_attributes_of_the_graph_are_inputs(self):
         module = nn.Linear(3, 2)
         gm = torch.fx.symbolic_trace(module)
-        graphs = []
-        compiled = self.collecting(graphs)(gm, [])
+        watched = Watched()
+        compiled = watched(gm, [])
         x = torch.randn(4, 3)
         torch.testing.assert_close(compiled(x), module(x))
         gm.weight.data.mul_(2)
         torch.testing.assert_close(compiled(x), module(x))
         gm.weight = nn.Parameter(torch.randn(2, 3))
         torch.testing.assert_close(compiled(x), gm(x))
-        self.check_reasons(graphs, None)
+        self.check_reasons(watched, None)
 
     def test_a_graph_with_nested_results(self):
         gm = torch.fx.symbolic_trace(lambda x: {"y": x + 1, "z": [x * 2, None]})
         x = torch.randn(3)
-        torch.testing.assert_close(self.collecting([])(gm, [])(x), gm(x))
+        torch.testing.assert_close(Watched()(gm, [])(x), gm(x))
 
     def test_a_subclass_runs_in_eager_with_the_reason(self):
         class Mine(torch.Tensor):
             pass
         gm = torch.fx.symbolic_trace(lambda x: x + 1)
-        graphs = []
+        watched = Watched()
         x = torch.randn(3).as_subclass(Mine)
-        y = self.collecting(graphs)(gm, [])(x)
+        y = watched(gm, [])(x)
         self.assertIs(type(y), Mine)
         torch.testing.assert_close(y, x + 1)
-        self.check_reasons(graphs, "tensor subclass (Mine)")
+        self.check_reasons(watched, "tensor subclass (Mine)")
 
 
 class Modes(LikeEager):
@@ -170,14 +171,14 @@ class Modes(LikeEager):
         self.check(f, self.model, self.x, eager_reason="part of the graph is in inference mode")
 
     def test_other_grad_modes_and_sizes_are_captured_anew(self):
-        graphs = []
-        compiled = torch.compile(self.model, backend=self.collecting(graphs), dynamic=True)
+        watched = Watched()
+        compiled = torch.compile(self.model, backend=watched, dynamic=True)
         for batch in (4, 5, 6):
             x = torch.randn(batch, 8)
             torch.testing.assert_close(compiled(x), self.model(x))
             with torch.no_grad():
                 torch.testing.assert_close(compiled(x), self.model(x))
-        self.check_reasons(graphs, None)
+        self.check_reasons(watched, None)
 
     def test_random_numbers_are_eagers(self):
         self.check(lambda x: nn.functional.dropout(x, 0.5) + torch.rand_like(x),
@@ -207,14 +208,14 @@ class Autograd(LikeEager):
         torch.testing.assert_close(torch.autograd.grad(y.sum(), model.weight)[0], expected)
 
     def test_saved_tensor_hooks_see_what_backward_uses(self):
-        graphs = []
-        compiled = torch.compile(lambda x: x.exp().sin(), backend=self.collecting(graphs))
+        watched = Watched()
+        compiled = torch.compile(lambda x: x.exp().sin(), backend=watched)
         x = torch.randn(4, requires_grad=True)
         packed = []
         with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
             y = compiled(x)
         self.assertTrue(packed)
-        self.check_reasons(graphs, None)
+        self.check_reasons(watched, None)
         y.sum().backward()
         torch.testing.assert_close(x.grad, x.detach().exp() * x.detach().exp().cos())
 
