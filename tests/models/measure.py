@@ -1,0 +1,95 @@
+"""What one process finds out about one model: does compiled equal eager, and the time of both.
+
+    record = measure("bert", inductor=False, steps=20)
+    record["problems"]      # [] where everything holds
+"""
+import copy
+import statistics
+import time
+
+import torch
+from torchdyn.explanation import Watched
+
+import language
+import vision
+import written
+from step import differences, run_step
+
+ROWS = {row.name: row for row in [*language.ROWS, *vision.ROWS, *written.ROWS]}
+BATCHES = (2, 3)
+KINDS = ("training", "inference")
+
+
+def measure(name, backend="torchdyn", inductor=False, steps=20):
+    """A dict: problems, eager_reasons, graphs, breaks (reason -> how often) of the kind of step that
+    has most, and where asked for the times in seconds."""
+    torch._dynamo.config.allow_rnn = True  # else Dynamo leaves LSTMs and GRUs to eager
+    torch.manual_seed(0)
+    task = ROWS[name].build()
+    record = {"model": name, "problems": [], "eager_reasons": [], "breaks": {}, "graphs": 0}
+    if steps:  # before anything is in a cache
+        record |= _times(task, [None, "eager", backend] + ["inductor"] * inductor, steps)
+    for kind in KINDS:
+        for dynamic in (None, True):
+            problems, watched = _compared(task, backend, kind, dynamic)
+            record["problems"] += problems
+            record["eager_reasons"] += watched.explanation().eager_reasons
+            record["graphs"] = max(record["graphs"], watched.made)
+            record["breaks"] = max(record["breaks"], watched.explanation().graph_breaks,
+                                   key=lambda breaks: sum(breaks.values()))
+    record["eager_reasons"] = list(dict.fromkeys(record["eager_reasons"]))
+    return record
+
+
+class Counted(Watched):
+    """Counts graphs. Another backend may stand in ours' place, as a control."""
+
+    def __init__(self, backend):
+        super().__init__()
+        self.made = 0
+        self.other = None if backend == "torchdyn" else torch._dynamo.lookup_backend(backend)
+
+    def __call__(self, graph_module, example_inputs):
+        self.made += 1
+        return (self.other or super().__call__)(graph_module, example_inputs)
+
+
+def _compared(task, backend, kind, dynamic):
+    """(problems of two batch sizes, one after the other, the backend)."""
+    torch._dynamo.reset()
+    watched = Counted(backend)
+    subject = copy.deepcopy(task)
+    compiled = torch.compile(subject, backend=watched, dynamic=dynamic)
+    train, problems = kind == "training", []
+    for batch in BATCHES:
+        eager, precise = copy.deepcopy(task), copy.deepcopy(task).double()
+        subject.load_state_dict(copy.deepcopy(task.state_dict()))
+        found = differences(run_step(subject, subject.inputs(batch), compiled, train),
+                            run_step(eager, eager.inputs(batch), train=train),
+                            run_step(precise, precise.inputs(batch), train=train))
+        how = f"{kind}{', dynamic' if dynamic else ''}, batch {batch}: "
+        problems += [how + line for line in found]
+    return problems, watched
+
+
+def _times(task, backends, steps):
+    """First step and, over interleaved rounds, the median step of training; None is eager itself."""
+    functions, record = {}, {}
+    for backend in backends:
+        torch._dynamo.reset()
+        subject = copy.deepcopy(task)
+        inputs = subject.inputs(BATCHES[0])
+        function = subject if backend is None else torch.compile(subject, backend=backend)
+        start = time.perf_counter()
+        run_step(subject, inputs, function)
+        record[f"first_{backend or 'plain'}"] = time.perf_counter() - start
+        if backend != "eager":
+            functions[backend or "plain"] = (subject, inputs, function)
+    samples = {backend: [] for backend in functions}
+    for _ in range(steps):
+        for backend, (subject, inputs, function) in functions.items():
+            start = time.perf_counter()
+            loss, _outputs = function(**inputs)
+            loss.backward()
+            samples[backend].append(time.perf_counter() - start)
+    return record | {f"step_{b}": statistics.median(s) for b, s in samples.items()}

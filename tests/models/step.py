@@ -1,0 +1,83 @@
+"""One step of a task, in eager or compiled, and how far apart two of them are.
+
+    eager, precise = run_step(task, inputs), run_step(task.double(), doubled)
+    compiled = run_step(task, inputs, torch.compile(task, backend="torchdyn"))
+    problems = differences(compiled, eager, precise)      # [] where compiled equals eager
+"""
+import math
+import statistics
+from dataclasses import dataclass
+
+import torch
+
+# How far compiled may be from float64: this many times as far as eager in float32 is in the same
+# value or, since one value (a loss) may be exact by luck, in the median one, or as one rounding is.
+FACTOR = 3.0
+EPSILON = torch.finfo(torch.float32).eps
+LEAST = 1e-3
+
+
+@dataclass
+class Step:
+    """Names to tensors: "loss", "outputs", gradients and buffers by the names of the module's."""
+
+    values: dict[str, torch.Tensor]
+
+
+def run_step(task, inputs, function=None, train=True):
+    """Of one call of `function`, the task itself by default; in training with its backward."""
+    task.train(train)
+    task.zero_grad(set_to_none=True)
+    function = task if function is None else function
+    with torch.set_grad_enabled(train):
+        loss, outputs = function(**inputs)
+    if train:
+        loss.backward()
+    values = {"loss": loss.detach(), "outputs": outputs.detach()}
+    values |= {f"gradient of {name}": p.grad for name, p in task.named_parameters()
+               if p.grad is not None}
+    values |= {name: b.clone() for name, b in task.named_buffers()}
+    return Step({name: value.clone() for name, value in values.items()})
+
+
+def _distances(step, precise):
+    """Of each floating value: the root mean square of its distance from float64 over that of itself.
+
+    What is nothing but rounding (a key's bias under softmax) has no size of its own: the smallest
+    that counts is LEAST of the largest among gradients, and among the other values.
+    """
+    apart = {name: _size(step.values[name].double() - value.double())
+             for name, value in precise.values.items() if value.is_floating_point()}
+    sizes = {name: _size(precise.values[name].double()) for name in apart}
+    least = {kind: LEAST * max([size for name, size in sizes.items() if _kind(name) == kind])
+             for kind in map(_kind, sizes)}
+    return {name: apart[name] / (max(sizes[name], least[_kind(name)]) or 1.0) for name in apart}
+
+
+def _kind(name):
+    return "gradient" if name.startswith("gradient of ") else "value"
+
+
+def _size(tensor):
+    return float(tensor.square().mean().sqrt().nan_to_num(nan=math.inf)) if tensor.numel() else 0.0
+
+
+def differences(compiled, eager, precise):
+    """Lines, one a value that is farther from float64 than two runs of eager justify."""
+    if compiled.values.keys() != eager.values.keys():
+        return [f"values {sorted(compiled.values.keys() ^ eager.values.keys())} in one of them alone"]
+    problems = []
+    mine, theirs = _distances(compiled, precise), _distances(eager, precise)
+    usual = max(statistics.median(theirs.values()), EPSILON)
+    for name, value in compiled.values.items():
+        other = eager.values[name]
+        if (value.dtype, value.shape) != (other.dtype, other.shape):
+            problems.append(f"{name} is {value.dtype}{list(value.shape)}, "
+                            f"eager's {other.dtype}{list(other.shape)}")
+        elif name not in mine:
+            if not torch.equal(value, other):
+                problems.append(f"{name} differs from eager's")
+        elif mine[name] > FACTOR * max(theirs[name], usual):
+            problems.append(f"{name} is {mine[name]:.2g} from float64, eager {theirs[name]:.2g}, "
+                            f"usual {usual:.2g}")
+    return problems
