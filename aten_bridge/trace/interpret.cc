@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -52,7 +53,12 @@ std::vector<at::Tensor> run_node(const Node& node, absl::FunctionRef<at::Tensor(
   std::vector<c10::IValue> stack;
   for (size_t i = 0; i < specs.size(); ++i)
     stack.push_back(to_ivalue(node.args[i].value, specs[i], tensor_of));
-  op.callBoxed(&stack);
+  // A gradient like silu_backward has none of its own in ATen, but a form that others make up.
+  constexpr auto kMadeUp = c10::DispatchKey::CompositeImplicitAutograd;
+  if (c10::GradMode::is_enabled() && op.hasKernelForDispatchKey(kMadeUp))
+    op.callBoxedForDispatchKey(kMadeUp, stack);
+  else
+    op.callBoxed(&stack);
   return flatten(stack);
 }
 

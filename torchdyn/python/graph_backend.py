@@ -25,14 +25,16 @@ class CompiledGraph:
     def function(self) -> Callable:
         """The quickest callable of this graph."""
         function = self.compiled
-        if self._trace.attributes():
+        if self._trace.attributes():  # as its grad mode is
             function = self._with_attributes
         if self._trace.inference_mode == "everywhere":  # its results are inference tensors
             function = torch.inference_mode()(function)
         return function
 
     def _with_attributes(self, *args):
-        return self.compiled(*args, *self._trace.attributes())
+        attributes = self._trace.attributes()
+        with torch.set_grad_enabled(self._trace.turns_grad_on or torch.is_grad_enabled()):
+            return self.compiled(*args, *attributes)
 
 
 def backend(graph_module: fx.GraphModule, example_inputs: Sequence[Any], *,

@@ -13,17 +13,29 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from torchdyn.higher_order import run_higher_order
 
 
+_ENTER_AUTOCAST, _EXIT_AUTOCAST = torch.amp._enter_autocast, torch.amp._exit_autocast
 _INFERENCE_MODE = (torch.autograd.grad_mode._enter_inference_mode,
                    torch.autograd.grad_mode._exit_inference_mode)
 
 
 class GraphRun(fx.Interpreter):
-    """One run of a graph. Attributes that are tensors come from `attributes`, by name."""
+    """One run of a graph. Attributes that are tensors come from `attributes`, by name.
+
+    Autocast regions end where they do in the program, also when an operator in one raises.
+    """
 
     def __init__(self, module, attributes=None):
         super().__init__(module)
         self.attributes = {} if attributes is None else attributes
         self.extra_traceback = False
+        self.autocasts = []  # entered and not yet left
+
+    def run(self, *args, **kwargs):
+        try:
+            return super().run(*args, **kwargs)
+        finally:
+            while self.autocasts:
+                _EXIT_AUTOCAST(self.autocasts.pop())
 
     def get_attr(self, target, args, kwargs):
         return self.attributes[target] if target in self.attributes else self.fetch_attr(target)
@@ -33,7 +45,12 @@ class GraphRun(fx.Interpreter):
             return None
         if isinstance(target, torch._ops.HigherOrderOperator):
             return run_higher_order(target, run_graph, args, kwargs)
-        return super().call_function(target, args, kwargs)
+        result = super().call_function(target, args, kwargs)
+        if target is _ENTER_AUTOCAST:
+            self.autocasts.append(result)
+        elif target is _EXIT_AUTOCAST:
+            self.autocasts.remove(args[0])
+        return result
 
 
 def run_graph(module, *args):
@@ -74,14 +91,24 @@ def _inference_mode(module) -> str:
     return "everywhere" if whole else "partly"
 
 
+def _turns_grad_on(module) -> bool:
+    return any(n.args == (True,) for n in _calls(module, torch._C._set_grad_enabled))
+
+
 class GraphTrace:
-    """A graph module whose tensor attributes are further inputs, after those of the graph."""
+    """A graph module whose tensor attributes are further inputs, after those of the graph.
+
+    Where the graph turns gradients on, the grad mode of the call is the last of them: it is traced
+    with gradients on, so that its results can have some.
+    """
 
     def __init__(self, module: fx.GraphModule):
         self.module = module
         targets = dict.fromkeys(n.target for n in module.graph.nodes if n.op == "get_attr")
         self._names = [t for t in targets if isinstance(self._fetch(t), torch.Tensor)]
         self.inference_mode = _inference_mode(module)
+        self.turns_grad_on = _turns_grad_on(module)
+        self._run_in_eager = run_graph if _calls(module, _ENTER_AUTOCAST) else fx.GraphModule.__call__
 
     def _fetch(self, target):
         value = self.module
@@ -90,18 +117,24 @@ class GraphTrace:
         return value
 
     def attributes(self):
-        return [self._fetch(name) for name in self._names]
+        mode = [torch.is_grad_enabled()] if self.turns_grad_on else []
+        return [self._fetch(name) for name in self._names] + mode
 
     def __call__(self, *args):
         if self.inference_mode == "partly":
             raise RuntimeError("a part of the graph is in inference mode")
-        inputs, attributes = self._split(args)
+        inputs, attributes, grad_mode = self._split(args)
         run = GraphRun(self.module, dict(zip(self._names, attributes)))
-        return split_result(run.run(*inputs))
+        with torch.set_grad_enabled(grad_mode):
+            return split_result(run.run(*inputs))
 
     def eager(self, *args):
-        return self.module(*self._split(args)[0])
+        inputs, _, grad_mode = self._split(args)
+        with torch.set_grad_enabled(grad_mode):
+            return self._run_in_eager(self.module, *inputs)
 
     def _split(self, args):
+        """Inputs of the graph, attributes, grad mode."""
+        *args, grad_mode = args if self.turns_grad_on else (*args, torch.is_grad_enabled())
         inputs = len(args) - len(self._names)
-        return args[:inputs], args[inputs:]
+        return args[:inputs], args[inputs:], grad_mode

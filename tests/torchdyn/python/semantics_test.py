@@ -142,6 +142,30 @@ class Modes(LikeEager):
             return y.float().softmax(-1)
         self.check(f, self.model, self.x)
 
+    def test_autocast_ends_where_an_operator_raises(self):
+        def f(x, i):
+            with torch.autocast("cpu", torch.bfloat16):
+                return (x @ x).index_select(0, i)
+        compiled = torch.compile(f, backend="torchdyn")
+        x = torch.eye(4)
+        torch.testing.assert_close(compiled(x, torch.tensor([1])), f(x, torch.tensor([1])))
+        for _ in range(2):
+            with self.assertRaises(IndexError):
+                compiled(x, torch.tensor([50]))
+            self.assertFalse(torch.is_autocast_enabled("cpu"))
+
+    def test_autocast_ends_where_capture_raises(self):
+        graph = torch.fx.Graph()
+        x, y = graph.placeholder("x"), graph.placeholder("y")
+        region = graph.call_function(torch.amp._enter_autocast, ("cpu", torch.bfloat16, True, None))
+        product = graph.call_function(torch.matmul, (x, y))
+        graph.call_function(torch.amp._exit_autocast, (region,))
+        graph.output((product,))
+        compiled = torchdyn.backend(torch.fx.GraphModule({}, graph), [])
+        with self.assertRaises(RuntimeError):
+            compiled(torch.eye(4), torch.ones(3, 4))
+        self.assertFalse(torch.is_autocast_enabled("cpu"))
+
     def test_no_grad_around_the_call(self):
         with torch.no_grad():
             self.check(lambda m, x: m(x), self.model, self.x)
@@ -152,6 +176,22 @@ class Modes(LikeEager):
                 y = m(x)
             return m(x) + y
         self.check(f, self.model, self.x)
+
+    def test_gradients_turned_on_in_the_function(self):
+        def f(m, x):
+            with torch.enable_grad():
+                y = m(x)
+            return y, x * 2
+        x = self.x.clone().requires_grad_()
+        self.check(f, self.model, x)
+        self.check(torch.no_grad()(f), self.model, x)
+        watched = Watched()
+        compiled = torch.compile(f, backend=watched)
+        for _ in range(2):
+            with torch.no_grad():
+                y, doubled = compiled(self.model, x)
+            self.assertEqual((y.requires_grad, doubled.requires_grad), (True, False))
+        self.check_reasons(watched, None)
 
     def test_inference_mode_around_the_call(self):
         with torch.inference_mode():
@@ -228,6 +268,15 @@ class Autograd(LikeEager):
             return x.sin() * x
         x = torch.randn(4, requires_grad=True)
         torch.testing.assert_close(penalty(torch.compile(f, backend="torchdyn"), x), penalty(f, x))
+
+    def test_a_gradient_of_a_gradient_whose_operators_have_none(self):
+        def penalty(f, x):
+            (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+            return torch.autograd.grad((g * g).sum(), x)
+        for f in (nn.functional.silu, nn.functional.mish):
+            x = torch.randn(4, dtype=torch.float64, requires_grad=True)
+            compiled = torch.compile(lambda x, f=f: f(x) * x, backend="torchdyn")
+            torch.testing.assert_close(penalty(compiled, x), penalty(lambda x: f(x) * x, x))
 
     def test_a_gradient_of_a_gradient_with_random_numbers(self):
         def f(x):
