@@ -20,6 +20,12 @@ Term Elementwise::operator[](std::string_view arg) {
   return cast(compute, own.dtype() == common_ ? own : cast(common_, own));
 }
 
+Term Elementwise::operand(std::string_view arg) {
+  const auto number_given = known(arg);
+  if (!number_given || on_cuda() || compute_dtype(common_) == common_) return (*this)[arg];
+  return number(ScalarValue::of(common_, *number_given).floating);
+}
+
 Term Elementwise::row(std::string_view arg) {
   const Term own{&builder_.pool(),
                  builder_.load(builder_.ref(node_, arg), std::span(nest_.vars).first(1))};

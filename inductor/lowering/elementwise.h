@@ -26,6 +26,8 @@ class Elementwise {
 
   // A tensor or number argument, in the dtype that is computed in.
   Term operator[](std::string_view arg);
+  // The same, for operators whose CPU kernels take numbers in the operands' own half type.
+  Term operand(std::string_view arg);
   // A vector that stands along the rows of a matrix, not along its columns.
   Term row(std::string_view arg);
   // In its own dtype.

@@ -17,7 +17,7 @@ Term unary(Elementwise& e) {
 }
 template <ScalarOp op>
 Term binary(Elementwise& e) {
-  return apply(op, {e["self"], e["other"]});
+  return apply(op, {e.operand("self"), e.operand("other")});
 }
 // On truth values, each operand by itself.
 template <ScalarOp op>
@@ -38,31 +38,23 @@ Term product(const Term& x, const Term& y) {
   return x.dtype() == DType::kBool ? bit_and(x, y) : x * y;
 }
 Term sum(const Term& x, const Term& y) { return x.dtype() == DType::kBool ? bit_or(x, y) : x + y; }
-// Eager on a CPU rounds a number to the half type that it is added to.
-bool rounds_number(Elementwise& e) {
-  const auto other = e.known("other");
-  if (!other || !is_floating(e.common()) || !e.forbids({.cpu = "bh"})) return false;
-  return ScalarValue::of(e.common(), *other).floating != *other;
-}
 // a + alpha * b. Half types round the product, or not, by place; so is a number's.
 Term add_scaled(Elementwise& e, const Term& a, const Term& b) {
-  if (rounds_number(e)) return e.refuse();
   if (e.known("alpha") == 1.0) return a + b;
   if (e.forbids({.cpu = e.known("other") ? "bhfd" : "bh"})) return e.refuse();
-  return multiply_add(b, e["alpha"], a);
+  return multiply_add(b, e.operand("alpha"), a);
 }
 Term subtract_scaled(Elementwise& e, const Term& a, const Term& b) {
-  if (rounds_number(e)) return e.refuse();
   if (e.known("alpha") == 1.0) return a - b;
   if (e.forbids({.cpu = e.known("other") ? "bhfd" : "bh"})) return e.refuse();
-  return multiply_add(b, -e["alpha"], a);
+  return multiply_add(b, -e.operand("alpha"), a);
 }
 Term add(Elementwise& e) {
-  if (e.common() != DType::kBool) return add_scaled(e, e["self"], e["other"]);
+  if (e.common() != DType::kBool) return add_scaled(e, e["self"], e.operand("other"));
   return sum(e["self"], e.known("alpha") == 1.0 ? e["other"] : product(e["other"], e["alpha"]));
 }
-Term sub(Elementwise& e) { return subtract_scaled(e, e["self"], e["other"]); }
-Term rsub(Elementwise& e) { return subtract_scaled(e, e["other"], e["self"]); }
+Term sub(Elementwise& e) { return subtract_scaled(e, e["self"], e.operand("other")); }
+Term rsub(Elementwise& e) { return subtract_scaled(e, e.operand("other"), e["self"]); }
 Term mul(Elementwise& e) { return product(e["self"], e["other"]); }
 
 // ATen raises where an integer is divided by zero.
@@ -72,6 +64,9 @@ bool may_raise(Elementwise& e) {
 template <ScalarOp op>
 Term checked(Elementwise& e) {
   return may_raise(e) ? e.refuse() : binary<op>(e);
+}
+Term floor_divide(Elementwise& e) {
+  return may_raise(e) ? e.refuse() : apply(ScalarOp::floor_div, {e["self"], e["other"]});
 }
 // By a number, CUDA's kernel multiplies by its reciprocal, which is exact for a power of two.
 Term quotient(Elementwise& e) {
@@ -83,7 +78,7 @@ Term quotient(Elementwise& e) {
 }
 Term divide(Elementwise& e) {
   const std::string_view mode = e.text("rounding_mode");
-  if (mode == "floor") return checked<ScalarOp::floor_div>(e);
+  if (mode == "floor") return floor_divide(e);
   if (mode != "trunc") return quotient(e);
   // The quotient is rounded first.
   if (e.forbids({.cpu = "bh", .cuda = "bh"})) return e.refuse();
@@ -125,9 +120,9 @@ Term pow_by_number(Elementwise& e) {
   if (p == -0.5) return e.forbids({.cuda = "fd"}) ? e.refuse() : 1.0 / sqrt(x);
   if (p == -1.0) return 1.0 / x;
   if (p == -2.0) return 1.0 / (x * x);
-  return pow(x, e["exponent"]);
+  return pow(x, e.operand("exponent"));
 }
-Term pow_by_tensor(Elementwise& e) { return pow(e["self"], e["exponent"]); }
+Term pow_by_tensor(Elementwise& e) { return pow(e.operand("self"), e["exponent"]); }
 
 Term fmax(Elementwise& e) {
   const Term a = e["self"], b = e["other"];
@@ -256,8 +251,8 @@ constexpr LoweringRow kRows[] = {
     {"aten::div.Scalar", kPointwise, pointwise<kToResult, quotient>},
     {"aten::div.Tensor_mode", kPointwise, pointwise<kToResult, divide>},
     {"aten::div.Scalar_mode", kPointwise, pointwise<kToResult, divide>},
-    {"aten::floor_divide", kPointwise, pointwise<kToResult, checked<ScalarOp::floor_div>>},
-    {"aten::floor_divide.Scalar", kPointwise, pointwise<kToResult, checked<ScalarOp::floor_div>>},
+    {"aten::floor_divide", kPointwise, pointwise<kToResult, floor_divide>},
+    {"aten::floor_divide.Scalar", kPointwise, pointwise<kToResult, floor_divide>},
     {"aten::remainder.Tensor", kPointwise, pointwise<kToResult, checked<ScalarOp::remainder>>},
     {"aten::remainder.Scalar", kPointwise, pointwise<kToResult, checked<ScalarOp::remainder>>},
     {"aten::fmod.Tensor", kPointwise, pointwise<kToResult, checked<ScalarOp::fmod>>},
