@@ -43,8 +43,8 @@ def _commit():
 
 
 class Record:
-    def __init__(self, path, numerics):
-        self.path, self.numerics, self.rows = path, numerics, {}
+    def __init__(self, path, how):
+        self.path, self.how, self.rows = path, how, {}
         if path is not None and path.exists():
             for line in path.read_text().splitlines():
                 row = json.loads(line)
@@ -54,11 +54,11 @@ class Record:
     def holds(self, row):
         known = self.rows.get(str(row))
         return (known is not None and known["tables"] == digest(known["operators"]) and
-                known.get("numerics", "default") == self.numerics)
+                known.get("how") == self.how)
 
     def add(self, results):
         for key, result in results.items():
-            self.rows[key] = {**result, "commit": self.commit, "numerics": self.numerics,
+            self.rows[key] = {**result, "commit": self.commit, "how": self.how,
                               "tables": digest(result["operators"])}
         if self.path is None:
             return

@@ -10,6 +10,7 @@ import zlib
 
 import torch
 
+import dynamo
 import torchdyn
 from cases import cases_of
 from compare import Comparison
@@ -20,19 +21,20 @@ BATCH = 200  # cases whose kernels are built together
 RATIO, RATIO_CASES = 1.5, 8
 
 
-def chosen(case, every):
-    """A share of the cases, the same on every run; a row's first one always."""
+def chosen(case, every, how):
+    """A share of the cases, the same on every run; a row's first one always, but for torch.compile,
+    where a case takes a second."""
     key = f"{case.row}{case.index}".encode()
-    return case.index == 0 or zlib.crc32(key) % every == 0
+    return (case.index == 0 and how != "torch.compile") or zlib.crc32(key) % every == 0
 
 
 def operators_in(text):
     return set(re.findall(r"aten::\w+(?:\.\w+)?", text))
 
 
-def operators_of(call):
-    """Those of its graphs, and those that a kernel's origins name: decompositions."""
-    return operators_in(json.dumps(call.graphs))
+def operators_of(graphs):
+    """Those of graphs, and those that a kernel's origins name: decompositions."""
+    return operators_in(json.dumps(graphs))
 
 
 @functools.cache
@@ -48,8 +50,17 @@ def has_eagers_bits(call, externs):
     return not (used - externs) & summing()
 
 
-def check(cases, numerics):
+def check(cases, how):
     """What became of each case of a batch, as the fields of its row's record that it adds to."""
+    if how != "torch.compile":
+        yield from check_calls(cases, how)
+        return
+    for case in cases:
+        found = dynamo.check(case)
+        yield case, {**found, "operators": operators_of(found.pop("graphs"))}
+
+
+def check_calls(cases, numerics):
     compiled = torchdyn.compile_calls([(c.function, c.args) for c in cases], numerics=numerics)
     for case, call in zip(cases, compiled):
         if call.eager_reason:
@@ -67,7 +78,7 @@ def check(cases, numerics):
         problem = "; ".join([comparison.problem] * bool(comparison.problem) + rejected)
         yield case, {"problem": problem, "raised": comparison.eager.error is not None,
                      "fused": not problem and not externs, "externs": externs,
-                     "ratio": comparison.ratio(), "operators": operators_of(call)}
+                     "ratio": comparison.ratio(), "operators": operators_of(call.graphs)}
 
 
 def empty_record(row):
@@ -99,8 +110,9 @@ def judge_distance(record):
         record["problems"].append([-1, f"{ratio:.2f} times as far from float64 as eager"])
 
 
-def run_rows(rows, every, always, numerics, path):
-    """The chosen share of each row's cases and those of `always`, (row, index) each.
+def run_rows(rows, every, always, how, path):
+    """The chosen share of each row's cases and those of `always`, (row, index) each. `how`: the
+    numerics, or "torch.compile" for its door.
 
     Writes {"started": row} before a row is touched, and its record when its batch is done."""
     torch.set_num_threads(1)
@@ -111,7 +123,7 @@ def run_rows(rows, every, always, numerics, path):
         print(json.dumps(message), file=out, flush=True)
 
     def flush():
-        for case, found in check(pending, numerics):
+        for case, found in check(pending, how):
             add(records[case.row], case, found)
         if pending and pending[0].row.device == "cuda":
             torch.cuda.synchronize()  # a GPU that failed fails from then on: the process ends
@@ -125,7 +137,7 @@ def run_rows(rows, every, always, numerics, path):
         write({"started": str(row)})
         records[row] = empty_record(row)
         pending += [case for case in cases_of(row)
-                    if chosen(case, every) or (str(row), case.index) in always]
+                    if chosen(case, every, how) or (str(row), case.index) in always]
         if len(pending) >= BATCH:
             flush()
     flush()
