@@ -4,6 +4,7 @@
 //   TORCHDYN_RANDOM_PROGRAM=FILE   the programs of a file, as printed, instead
 //   TORCHDYN_RANDOM_SEED=N         from this seed on (0)
 //   TORCHDYN_RANDOM_COUNT=N        so many (150)
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -17,8 +18,10 @@
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/interpret.h"
 #include "tests/e2e/random/generate.h"
+#include "tests/e2e/random/indices.h"
 #include "tests/e2e/random/judge.h"
 #include "tests/e2e/random/shrink.h"
+#include "tests/e2e/test_device.h"
 #include "torchdyn/calls.h"
 
 namespace torchdyn::testing {
@@ -127,6 +130,31 @@ Failure first_failure(const Check& check) {
   }
   ADD_FAILURE() << "no program shows the fault";
   return {Graph("none"), ""};
+}
+
+// With the largest indices that its inputs may hold; a CPU raises where a GPU would end the
+// process.
+void expect_indices_in_range(const Graph& program) {
+  Tensors inputs = inputs_of(program);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const auto limit = index_limit(program.inputs()[i].node->name)) inputs[i].fill_(*limit - 1);
+  EXPECT_NO_THROW(aten_bridge::interpret(program, inputs)) << print(program);
+}
+
+TEST(RandomPrograms, IndexInRangeHoweverSmallTheyGet) {
+  if (!test_device().is_cpu()) GTEST_SKIP() << "an index out of range ends the process there";
+  int with_indices = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Graph program = random_program(seed);
+    const auto& inputs = program.inputs();
+    if (std::none_of(inputs.begin(), inputs.end(),
+                     [](const auto& input) { return input.node->name[0] == 'i'; }))
+      continue;
+    ++with_indices;
+    expect_indices_in_range(program);
+    for (const Graph& smaller : smaller(program)) expect_indices_in_range(smaller);
+  }
+  EXPECT_GT(with_indices, 5);
 }
 
 TEST(RandomPrograms, AWrongOperatorIsFoundAndNothingElseIsLeft) {

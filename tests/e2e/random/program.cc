@@ -11,6 +11,7 @@
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/interpret.h"
+#include "tests/e2e/random/indices.h"
 #include "tests/e2e/test_device.h"
 
 namespace torchdyn::testing {
@@ -39,7 +40,7 @@ int64_t number_in(const std::string& name, int64_t otherwise) {
 // `count` values for an input.
 at::Tensor values_for(const std::string& name, DType dtype, int64_t count) {
   const auto type = aten_bridge::to_scalar_type(dtype);
-  if (name[0] == 'i') return at::randint(number_in(name, 1), {count}).to(type);
+  if (const auto limit = index_limit(name)) return at::randint(*limit, {count}).to(type);
   if (dtype == DType::kBool) return at::randint(2, {count}).to(type);
   if (aten_bridge::is_floating(dtype)) return at::randn({count}).to(type);
   return at::randint(1, 5, {count}).to(type);
@@ -212,6 +213,7 @@ std::vector<Value> Builder::call(const std::string& op, std::vector<Argument> gi
         {spec.name(), aten_bridge::to_argument(*spec.default_value(), spec,
                                                [](const at::Tensor&) { return ArgumentValue(); })});
   }
+  check_indices(node);
   const auto tensor_of = [&](Value v) { return tensors_.at(v); };
   const Tensors results = aten_bridge::run_node(node, tensor_of);
   bool reads_rounded = false;
@@ -226,6 +228,13 @@ std::vector<Value> Builder::call(const std::string& op, std::vector<Argument> gi
     is_rounded_[storage_of(t)] |= reads_rounded || (rounds && t.is_floating_point());
   }
   return values;
+}
+
+void Builder::check_indices(const Node& node) const {
+  for (const IndexUse& use : index_uses(node)) {
+    const auto limit = index_limit(use.index.node->name);
+    TORCH_CHECK(limit && *limit <= tensors_.at(use.indexed).size(use.dim), "out of range");
+  }
 }
 
 bool Builder::is_exact(Value value) const {

@@ -39,7 +39,7 @@ class Builder {
 
   aten_bridge::Value input(const std::string& name, const aten_bridge::TensorType& type);
   // Arguments that are not given are the schema's defaults. What eager raises comes through, and
-  // then the program is as before.
+  // then the program is as before. So it is where indices may be out of range (indices.h).
   std::vector<aten_bridge::Value> call(const std::string& op,
                                        std::vector<aten_bridge::Argument> given);
   const at::Tensor& tensor(aten_bridge::Value value) const { return tensors_.at(value); }
@@ -48,6 +48,8 @@ class Builder {
   aten_bridge::Graph finish(std::vector<aten_bridge::Value> outputs);
 
  private:
+  void check_indices(const aten_bridge::Node& node) const;
+
   aten_bridge::Graph program_;
   absl::flat_hash_map<aten_bridge::Value, at::Tensor> tensors_;
   absl::flat_hash_map<const void*, bool> is_rounded_;  // by storage

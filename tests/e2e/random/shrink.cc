@@ -14,6 +14,7 @@
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
+#include "tests/e2e/random/indices.h"
 #include "tests/e2e/random/judge.h"
 #include "tests/e2e/random/program.h"
 
@@ -121,9 +122,7 @@ class Replay {
     }
     if (edit_.from == type.dtype && name[0] != 'i') type.dtype = *edit_.to;
     if (index == edit_.constant_input) name[0] = 'x';
-    // Indices below a size that got smaller.
-    if (name[0] == 'i' && edit_.in_arguments && name.ends_with(str_cat("_", edit_.size)))
-      name = str_cat(name.substr(0, name.rfind('_')), "_", edit_.smaller_size);
+    if (limits_.contains(old)) name = with_index_limit(name, limits_.at(old));
     return builder_.input(name, type);
   }
 
@@ -139,12 +138,22 @@ class Replay {
       values_[node.output(0)] = value_of(node.inputs()[0]);
       return;
     }
+    limit_indices(node);
     std::vector<Argument> args;
     for (size_t a = 0; a < node.args.size(); ++a)
       if (k != edit_.plain_step || a != edit_.plain_argument)
         args.push_back({node.args[a].name, argument(node.args[a].value)});
     const std::vector<Value> made = builder_.call(node.op, std::move(args));
     for (size_t i = 0; i < made.size(); ++i) values_[node.output(static_cast<int>(i))] = made[i];
+  }
+
+  // What is indexed may have got smaller: the indices are then drawn anew.
+  void limit_indices(const Node& node) {
+    for (const IndexUse& use : index_uses(node)) {
+      const auto limit = index_limit(use.index.node->name);
+      const int64_t size = builder_.tensor(value_of(use.indexed)).size(use.dim);
+      if (limit && size < *limit) limits_[use.index] = size;
+    }
   }
 
   // Inputs like the results of a step.
@@ -183,6 +192,7 @@ class Replay {
   Builder builder_;
   absl::flat_hash_set<const Node*> needed_;
   absl::flat_hash_map<Value, Value> values_;
+  absl::flat_hash_map<Value, int64_t> limits_;  // of index inputs
 };
 
 // ---- The edits, the boldest first ---------------------------------------------------------------

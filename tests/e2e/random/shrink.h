@@ -6,7 +6,8 @@
 //
 // Edits: fewer results, a step left out or its result given instead, smaller sizes, plain dtypes,
 // strides and arguments, no gradient. Each program that an edit makes is run in eager, which gives
-// its values their types and refuses what makes no sense.
+// its values their types and refuses what makes no sense. Indices stay within what they index, so
+// that this holds on a GPU too.
 #pragma once
 
 #include <functional>
