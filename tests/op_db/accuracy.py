@@ -3,6 +3,7 @@
     reference = Reference(case, eager)
     reference.distance(compiled, "gradients", 0)   # of the furthest element; None: no such form
 """
+import contextlib
 import functools
 
 import torch
@@ -23,7 +24,9 @@ class Reference:
         return self._exact(self.case.args)
 
     def _exact(self, args):
-        return Outcome(self.case.function, tree_map(_wider, args), tree_map(_wider, self.eager.tangents))
+        with _wide_default():
+            return Outcome(self.case.function, tree_map(_wider, args),
+                           tree_map(_wider, self.eager.tangents))
 
     def finite(self, what, i):
         """Where exact values are; None where there is no such form."""
@@ -92,6 +95,17 @@ def _finite_values(exact, outcome, what, i, where=True):
     true, rounded = true.detach().to(wide), rounded.detach().to(wide)
     finite = true.isfinite() & rounded.isfinite() & where
     return true[finite], rounded[finite]
+
+
+@contextlib.contextmanager
+def _wide_default():
+    """What an operator makes of integers is float64 too."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def _wider(leaf):
