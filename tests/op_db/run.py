@@ -70,8 +70,11 @@ class Child:
 
 def run(rows, every, always, how, jobs, record):
     """Adds each row's result to the record. A process that dies is followed by one for each row that was in flight."""
-    quick_start = rows and rows[0].device == "cpu" and how != "torch.compile"
-    chunk = CHUNK if quick_start else max(CHUNK, len(rows) // (2 * jobs))
+    chunk = CHUNK  # or, where a process starts slowly, a few processes a job
+    if rows and rows[0].device != "cpu":
+        chunk = max(CHUNK, len(rows) // (2 * jobs))
+    elif how == "torch.compile":
+        chunk = max(CHUNK, len(rows) // (8 * jobs))
     count = max(1, (len(rows) + chunk - 1) // chunk)
     waiting = [rows[i::count] for i in range(count)]
     running, progress, records = [], Progress(len(rows)), {}
