@@ -41,7 +41,6 @@ struct Engine::Impl {
   Options options;
   // Newest first. Variants are added under the mutex and never removed: readers take no lock.
   std::atomic<Variant*> variants{nullptr};
-  int count = 0;
   mutable std::mutex mutex;
   std::vector<std::string> recompile_reasons;
   std::map<std::string, std::string> refusals;  // by the key under which they are said once
@@ -52,6 +51,8 @@ struct Engine::Impl {
 
   Call gather(const Leaves& leaves) const;
   std::vector<std::string> names(const Call& call) const;
+  // Variants that can still serve a call.
+  int live() const noexcept;
   // The first of `from` and older ones whose guards hold.
   const Variant* find(const Call& call, const Variant* from) const noexcept;
   // From the newest one that serves the call and whose assumptions hold; `until`: those behind it
@@ -105,6 +106,12 @@ std::vector<std::string> Engine::Impl::names(const Call& call) const {
   return inputs;
 }
 
+int Engine::Impl::live() const noexcept {
+  int count = 0;
+  for (const Variant* v = variants; v != nullptr; v = v->next) count += v->host.is_current();
+  return count;
+}
+
 const Variant* Engine::Impl::find(const Call& call, const Variant* from) const noexcept {
   for (const Variant* v = from; v != nullptr; v = v->next)
     if (v->matches(call)) return v;
@@ -133,7 +140,6 @@ void Engine::Impl::publish(std::unique_ptr<Variant> variant) {
     variant->explanation.guards.push_back(std::move(line));
   variant->next = variants.load(std::memory_order_relaxed);
   variants.store(variant.release(), std::memory_order_release);
-  ++count;
 }
 
 Answer Engine::Impl::eager(const std::string& reason, const std::string& key) const {
@@ -169,7 +175,7 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& f
     }
   if (const Variant* newest = variants) {
     const std::string reason = failure.empty() ? newest->why_not(call) : failure;
-    if (count >= options.recompile_limit)
+    if (live() >= options.recompile_limit)
       return refuse("recompile_limit (" + std::to_string(options.recompile_limit) +
                         ") reached; the last recompile's reason: " + reason,
                     "recompile_limit of " + std::to_string(reinterpret_cast<std::uintptr_t>(this)));

@@ -8,6 +8,7 @@
 
 #include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/row_index.h"
 #include "aten_bridge/trace/generators.h"
 
 namespace torchdyn {
@@ -78,10 +79,16 @@ HostGuards HostGuards::record(const Call& call) {
   for (const torch::nn::Module* module : call.state.modules)
     guards.modules_.emplace_back(module, module->weak_from_this());
   guards.flags_ = call.state.flags;
+  guards.rows_generation_ = aten_bridge::rows_generation();
   return guards;
 }
 
+bool HostGuards::is_current() const noexcept {
+  return rows_generation_ == aten_bridge::rows_generation();
+}
+
 bool HostGuards::check(const Call& call) const noexcept {
+  if (!is_current()) return false;
   const auto& constants = call.leaves.constants;
   if (constants.size() != constants_.size() || call.state.flags != flags_ ||
       call.state.modules.size() != modules_.size())
@@ -95,6 +102,7 @@ bool HostGuards::check(const Call& call) const noexcept {
 }
 
 std::string HostGuards::explain_failure(const Call& call) const {
+  if (!is_current()) return "a decomposition or a lowering was registered";
   const auto& now = call.leaves.constants;
   for (size_t i = 0; i < std::min(now.size(), constants_.size()); ++i) {
     if (now[i].bits != constants_[i].bits)

@@ -39,12 +39,15 @@ struct Duplicates {
                                      std::vector<at::Tensor>& storage) const;
 };
 
-// Everything but tensors: numbers, strings, modules' identities, training flags.
+// Everything but tensors: numbers, strings, modules' identities, training flags; and that no
+// definition of an operator has joined (extend.h).
 class HostGuards {
  public:
   static HostGuards record(const Call& call);
   bool check(const Call& call) const noexcept;
   // "argument 2 changed from 3 to 4"; empty when all hold.
+  // Whether calls may still find it: definitions are as they were.
+  bool is_current() const noexcept;
   std::string explain_failure(const Call& call) const;
   std::vector<std::string> describe() const;
 
@@ -53,6 +56,7 @@ class HostGuards {
   std::vector<std::pair<const torch::nn::Module*, std::weak_ptr<const torch::nn::Module>>> modules_;
   std::vector<std::uint64_t> flags_;
 };
+  std::uint64_t rows_generation_ = 0;  // operators' definitions join while the program runs
 
 struct Variant {
   HostGuards host;

@@ -1,7 +1,7 @@
+#include <memory>
 #include <string_view>
-#include <unordered_map>
 
-#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/row_index.h"
 #include "aten_bridge/decompose/families.h"
 
 namespace aten_bridge {
@@ -16,16 +16,23 @@ std::span<const std::span<const Decomposition>> decomposition_families() {
   return families;
 }
 
+namespace {
+
+RowIndex<Decomposition>& index() {
+  static auto& rows = *new RowIndex<Decomposition>(decomposition_families());
+  return rows;
+}
+
+}  // namespace
+
 const Decomposition* find_decomposition(std::string_view op) {
-  static const auto* const by_name = [] {
-    auto* index = new std::unordered_map<std::string_view, const Decomposition*>();
-    for (auto family : decomposition_families())
-      for (const Decomposition& row : family)
-        TD_CHECK(index->emplace(row.op, &row).second, "two decompositions of ", row.op);
-    return index;
-  }();
-  const auto it = by_name->find(op);
-  return it == by_name->end() ? nullptr : it->second;
+  const Decomposition* row = index().find(op);
+  return row != nullptr && (row->run != nullptr || row->joined != nullptr) ? row : nullptr;
+}
+
+void add_decomposition(std::string_view op, std::function<void(Stack&)> function) {
+  auto owned = std::make_shared<const std::function<void(Stack&)>>(std::move(function));
+  index().add({.op = op, .run = nullptr, .joined = *owned ? owned.get() : nullptr}, owned);
 }
 
 }  // namespace aten_bridge

@@ -24,7 +24,7 @@ Inferred infer_from_parts(const Decomposition& decomposition, std::span<const c1
   {
     const CaptureScope scope(elsewhere, *CaptureScope::substitution());
     const c10::impl::ExcludeDispatchKeyGuard to_recorder(keys_above_fake());
-    decomposition.run(stack);
+    decomposition.replace(stack);
   }
   Inferred inferred{std::move(stack), {}};
   map_tensors(inferred.results, [&](const at::Tensor& fake) {

@@ -1,5 +1,6 @@
 #include "aten_bridge/trace/recorder.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -18,6 +19,7 @@
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/index_bounds.h"
 #include "aten_bridge/trace/infer_from_parts.h"
+#include "aten_bridge/trace/joined_decomposition.h"
 #include "aten_bridge/trace/refusals.h"
 
 namespace aten_bridge {
@@ -153,7 +155,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
   check_indices(info, arguments_on(stack, op));
   const bool has_parts = Recorder::has_parts(info, stack);
   if (has_parts && comes_apart(info)) {
-    run_in_place_of(info, [&] { info.decomposition->run(stack); });
+    run_in_place_of(info, [&] { decompose(op, info, stack); });
   } else if (info.mutates) {
     throw CaptureError(str_cat(info.name, " changes a tensor behind functionalization"));
   } else if (info.reads == ReadsValues::kNumber) {
@@ -169,6 +171,19 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Sta
   } else {
     throw CaptureError(str_cat(info.name, " has no shape rule yet"));
   }
+}
+
+// One that joined may call its own operator.
+void Recorder::decompose(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack) {
+  const Decomposition* const row = info.decomposition;
+  if (row->joined == nullptr) return row->replace(stack);
+  if (std::find(decomposing_.begin(), decomposing_.end(), row) != decomposing_.end())
+    throw CaptureError(str_cat("the decomposition of ", info.name, " calls ", info.name));
+  std::optional<Inferred> expected;
+  if (info.shape.exists()) expected = infer(op, info.shape, arguments_on(stack, op));
+  decomposing_.push_back(row);
+  const absl::Cleanup done = [&] { decomposing_.pop_back(); };
+  run_joined(op.schema(), info.name, *row, expected, views_, stack);
 }
 
 void Recorder::read_number(Stack& stack) {

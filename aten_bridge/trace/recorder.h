@@ -83,6 +83,7 @@ class Recorder {
   Inferred infer_results(const c10::OperatorHandle& op, const OperatorInfo& info,
                          std::span<const c10::IValue> args);
   Inferred infer_from_values(const c10::OperatorHandle& op, std::span<const c10::IValue> args);
+  void decompose(const c10::OperatorHandle& op, const OperatorInfo& info, Stack& stack);
   void run_in_place_of(const OperatorInfo& info, absl::FunctionRef<void()> run);
   // What `run` records has this origin, unless it is a part of another's.
   void run_as(std::string_view op, absl::FunctionRef<void()> run);
@@ -113,6 +114,7 @@ class Recorder {
   OperatorTable operators_;
   ViewTable views_;
   bool met_lazy_views_ = false;
+  std::vector<const Decomposition*> decomposing_;  // those that joined and are running
   std::string origin_;  // the operator whose decomposition is running; else empty
 };
 

@@ -99,10 +99,7 @@ Verdict is_plain(const Node& node) {
   return Verdict::yes();
 }
 
-namespace {
-
-DType common_dtype(const Node& node, Promote promote) {
-  if (promote == Promote::kToResult) return node.outputs[0]->dtype;
+DType operands_dtype(const Node& node) {
   Promotion operands;
   for (const auto& arg : node.args) {
     if (const auto* tensor = std::get_if<Value>(&arg.value))
@@ -114,12 +111,11 @@ DType common_dtype(const Node& node, Promote promote) {
   return operands.result();
 }
 
-}  // namespace
-
 Verdict lower_pointwise(Builder& builder, const Node& node, Promote promote, Formula formula) {
   if (Verdict plain = is_plain(node); !plain) return plain;
   const Nest nest = builder.nest(node.outputs[0]->sizes);
-  Elementwise e(builder, node, nest, common_dtype(node, promote));
+  Elementwise e(builder, node, nest,
+                promote == Promote::kToResult ? node.outputs[0]->dtype : operands_dtype(node));
   const Term value = formula(e);
   if (!value)
     return Verdict::no(str_cat("no formula on ", to_string(e.common()), " with these arguments"));

@@ -64,6 +64,9 @@ Verdict pointwise(Builder& builder, const Node& node) {
   return lower_pointwise(builder, node, promote, formula);
 }
 
+// The dtype that ATen promotes a node's tensors and numbers to.
+DType operands_dtype(const Node& node);
+
 // Whether every tensor of a node is of real numbers and on one device.
 Verdict is_plain(const Node& node);
 

@@ -1,3 +1,4 @@
+#include "inductor/lowering/element.h"
 #include "inductor/lowering/row.h"
 
 namespace inductor {
@@ -16,6 +17,11 @@ bool rounds_otherwise(const LoweringRow& row, const Node& node) {
   return !inputs.empty() && on(inputs[0].type());
 }
 
+Verdict lower_by(const LoweringRow& row, Builder& builder, const Node& node) {
+  if (row.element != nullptr) return lower_element(builder, node, *row.element);
+  return row.lower != nullptr ? row.lower(builder, node) : Verdict::no("always an extern call");
+}
+
 }  // namespace
 
 LoopProgram lower(const aten_bridge::Graph& graph, aten_bridge::Numerics numerics,
@@ -27,7 +33,7 @@ LoopProgram lower(const aten_bridge::Graph& graph, aten_bridge::Numerics numeric
     const LoweringRow* row = find_lowering(node->op);
     bool leave = left.contains(origin) && kind_of(node->op) != OpKind::kView;
     leave |= builder.keeps_eagers_bits() && row && rounds_otherwise(*row, *node);
-    if (!leave && row && row->lower && row->lower(builder, *node)) continue;
+    if (!leave && row && lower_by(*row, builder, *node)) continue;
     builder.extern_call(*node);
   }
   builder.set_outputs(graph.outputs());

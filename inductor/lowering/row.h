@@ -17,11 +17,15 @@ using aten_bridge::Node;
 using aten_bridge::Value;
 using aten_bridge::Verdict;
 
+struct ElementFunction;
+
 struct LoweringRow {
   std::string_view op;
   OpKind kind;
   Verdict (*lower)(Builder&, const Node&);  // null: always an extern call
   RoundsOtherwise otherwise = {};           // where its formula has not eager's bits
+  // Of a row that joined while the program ran, in the place of `lower`.
+  const ElementFunction* element = nullptr;
 };
 
 using LoweringRows = std::span<const LoweringRow>;
@@ -47,7 +51,7 @@ LoweringRows special_rows();
 LoweringRows upsample_rows();
 LoweringRows view_rows();
 
-// The row for an operator, or null.
+// The row for an operator, or null. What joins (element.h) is found here too.
 const LoweringRow* find_lowering(std::string_view op);
 std::span<const LoweringRows> lowering_families();
 

@@ -1,7 +1,8 @@
-#include "absl/container/flat_hash_map.h"
+#include <memory>
 
 #include "aten_bridge/base/check.h"
-#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/base/row_index.h"
+#include "inductor/lowering/element.h"
 #include "inductor/lowering/row.h"
 
 namespace inductor {
@@ -16,18 +17,21 @@ std::span<const LoweringRows> lowering_families() {
   return kFamilies;
 }
 
-const LoweringRow* find_lowering(std::string_view op) {
-  static const auto* const kIndex = [] {
-    auto* index = new absl::flat_hash_map<absl::string_view, const LoweringRow*>();
-    for (LoweringRows family : lowering_families())
-      for (const LoweringRow& row : family) {
-        const bool is_new = index->emplace(aten_bridge::to_absl(row.op), &row).second;
-        TD_CHECK(is_new, "two lowering rows for ", row.op);
-      }
-    return index;
-  }();
-  const auto found = kIndex->find(aten_bridge::to_absl(op));
-  return found == kIndex->end() ? nullptr : found->second;
+namespace {
+
+aten_bridge::RowIndex<LoweringRow>& index() {
+  static auto& rows = *new aten_bridge::RowIndex<LoweringRow>(lowering_families());
+  return rows;
+}
+
+}  // namespace
+
+const LoweringRow* find_lowering(std::string_view op) { return index().find(op); }
+
+void add_lowering(std::string_view op, ElementFunction function) {
+  auto owned = std::make_shared<const ElementFunction>(std::move(function));
+  constexpr RoundsOtherwise kAnywhere{.cpu = "bhfd", .cuda = "bhfd"};
+  index().add({op, OpKind::kPointwise, nullptr, kAnywhere, owned.get()}, owned);
 }
 
 OpKind kind_of(std::string_view op) {

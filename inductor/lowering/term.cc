@@ -21,8 +21,8 @@ Term multiply_add(const Term& a, const Term& b, const Term& c) {
   return is_floating(c.dtype()) ? fma(a, b, c) : a * b + c;
 }
 
-Term apply(ScalarOp op, std::initializer_list<Term> args) {
-  ExprPool* const pool = args.begin()->pool;
+Term apply(ScalarOp op, std::span<const Term> args) {
+  ExprPool* const pool = args.front().pool;
   std::vector<Expr> exprs;
   for (const Term& arg : args) exprs.push_back(arg.expr);
   const bool all = std::all_of(exprs.begin(), exprs.end(), [](Expr e) { return bool(e); });

@@ -6,6 +6,9 @@
 // too.
 #pragma once
 
+#include <initializer_list>
+#include <span>
+
 #include "inductor/ir/scalar_table.h"
 
 namespace inductor {
@@ -22,7 +25,10 @@ Term number(const Term& like, double value);
 Term cast(DType dtype, const Term& t);
 // a != 0, as ATen converts to bool.
 Term truth(const Term& t);
-Term apply(ScalarOp op, std::initializer_list<Term> args);
+Term apply(ScalarOp op, std::span<const Term> args);
+inline Term apply(ScalarOp op, std::initializer_list<Term> args) {
+  return inductor::apply(op, std::span(args.begin(), args.size()));
+}
 
 #define SCALAR_OP(name, arity, ...)                                      \
   template <class... Terms>                                              \

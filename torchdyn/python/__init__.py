@@ -11,13 +11,15 @@ from torchdyn import _build
 _build.check(torch.__version__)
 
 from torchdyn.graph_backend import backend  # noqa: E402  after the check
+from torchdyn import element  # noqa: E402
 from torchdyn.calls import CompiledCall, compile_calls  # noqa: E402
+from torchdyn.extend import register_decomposition, register_lowering  # noqa: E402
 from torchdyn.explanation import Explanation, explain  # noqa: E402
 from torchdyn.options import config  # noqa: E402
 
 __version__ = _build.VERSION
 __all__ = ["CompiledCall", "Explanation", "__version__", "backend", "compile_calls", "config",
-           "explain", "reset"]
+           "element", "explain", "register_decomposition", "register_lowering", "reset"]
 
 
 def reset() -> None:

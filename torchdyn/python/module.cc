@@ -11,8 +11,10 @@
 #include "aten_bridge/base/options.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/calls.h"
+#include "torchdyn/extend.h"
 #include "torchdyn/operators.h"
 #include "torchdyn/python/compiled.h"
+#include "torchdyn/python/extension.h"
 
 namespace py = pybind11;
 
@@ -135,6 +137,12 @@ PYBIND11_MODULE(_C, module) {
       py::arg("name"), py::arg("value"),
       "ValueError for a name or a value that no option takes; it lists those there are.");
   module.def("operators_text", &operators_text, py::arg("pattern") = "",
+  module.def("add_decomposition", &add_python_decomposition, py::arg("op"), py::arg("function"),
+             "From now on the function, called with the operator's arguments, replaces it.");
+  module.def("add_lowering", &add_lowering, py::arg("op"), py::arg("element"),
+             "From now on the operator is lowered as the text says.");
+  module.def("scalar_operators", &scalar_operators,
+             "(name, number of operands) of what an element may be made of.");
              "What becomes of the operators of ATen whose names a regular expression finds, a "
              "line each, and how many there are of each kind.");
 }
