@@ -50,7 +50,13 @@ using aten_bridge::Numerics;
 //   options.fullgraph = true;        // an error where the function cannot be captured whole
 //   options.recompile_limit = 16;    // variants (one a set of guards); further calls run in eager
 //   options.numerics = Numerics::kEager;  // pointwise results have eager's bits
+//   options.freezing = true;         // weights are constants where nothing is trained
 //   options.state = {weights};       // tensors and modules that a closure has captured
+//
+// Under freezing, what depends on parameters and buffers alone (of module arguments and of `state`)
+// is computed once, and BatchNorm's scale and shift go into the weights before it, which rounds
+// otherwise. One that is changed in place, or replaced, is seen and compiled anew; a change that
+// LibTorch's version counters do not see (through .data) is not.
 //
 // Numerics::kDefault computes functions and formulas of its own, as near to the exact result as
 // eager's. Numerics::kEager keeps eager's functions, casts, roundings and contractions: an operator
@@ -115,6 +121,7 @@ struct Constant {
 struct Leaves {
   std::vector<at::Tensor> tensors;  // defined
   std::vector<int> tensor_arguments;
+  std::vector<int> parameters;  // those of `tensors` that are parameters or buffers
   std::vector<Constant> constants;
   std::vector<const torch::nn::Module*> modules;
   std::vector<int> module_arguments;

@@ -138,6 +138,8 @@ void Engine::Impl::publish(std::unique_ptr<Variant> variant) {
   variant->explanation.guards = variant->host.describe();
   for (std::string& line : variant->inputs->describe())
     variant->explanation.guards.push_back(std::move(line));
+  for (std::string& line : variant->frozen.describe())
+    variant->explanation.guards.push_back(std::move(line));
   variant->next = variants.load(std::memory_order_relaxed);
   variants.store(variant.release(), std::memory_order_release);
 }
@@ -192,6 +194,7 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& f
   try {
     TracedVariant traced =
         trace_variant(guard_call(call, input_names), call, input_names, trace, options.numerics);
+    if (options.freezing) freeze(traced, call, options.numerics);
     build_variants({&traced, 1}, options.numerics);
     variant = std::move(traced.variant);
   } catch (const aten_bridge::CaptureError& error) {

@@ -136,7 +136,8 @@ std::vector<std::string> HostGuards::describe() const {
 bool Variant::matches(const Call& call) const noexcept {
   if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
   std::vector<at::Tensor> storage;
-  return inputs->check(duplicates.inputs(call.tensors, storage));
+  const auto given = duplicates.inputs(call.tensors, storage);
+  return frozen.hold(given) && inputs->check(given);
 }
 
 std::string Variant::why_not(const Call& call) const {
@@ -144,7 +145,9 @@ std::string Variant::why_not(const Call& call) const {
   if (!reason.empty()) return reason;
   if (!duplicates.hold(call.tensors)) return "other arguments are one and the same tensor";
   std::vector<at::Tensor> storage;
-  return inputs->explain_failure(duplicates.inputs(call.tensors, storage));
+  const auto given = duplicates.inputs(call.tensors, storage);
+  reason = inputs->explain_failure(given);
+  return reason.empty() ? frozen.explain_failure(given) : reason;
 }
 
 std::vector<at::Tensor> Variant::run_checked(std::vector<at::Tensor> primals) const {

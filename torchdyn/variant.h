@@ -15,6 +15,7 @@
 #include "aten_bridge/guards/tensor_guards.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/compile.h"
+#include "torchdyn/freeze.h"
 #include "torchdyn/module_state.h"
 
 namespace torchdyn {
@@ -45,9 +46,9 @@ class HostGuards {
  public:
   static HostGuards record(const Call& call);
   bool check(const Call& call) const noexcept;
-  // "argument 2 changed from 3 to 4"; empty when all hold.
   // Whether calls may still find it: definitions are as they were.
   bool is_current() const noexcept;
+  // "argument 2 changed from 3 to 4"; empty when all hold.
   std::string explain_failure(const Call& call) const;
   std::vector<std::string> describe() const;
 
@@ -55,8 +56,8 @@ class HostGuards {
   std::vector<internal::Constant> constants_;
   std::vector<std::pair<const torch::nn::Module*, std::weak_ptr<const torch::nn::Module>>> modules_;
   std::vector<std::uint64_t> flags_;
-};
   std::uint64_t rows_generation_ = 0;  // operators' definitions join while the program runs
+};
 
 struct Variant {
   HostGuards host;
@@ -65,7 +66,9 @@ struct Variant {
 
   std::string eager_reason;  // not empty: such calls run in eager
   std::shared_ptr<const aten_bridge::CompiledFunction> function;
-  std::vector<at::Tensor> constants;  // that the callable made: the last primals
+  // The last primals: what the callable made, then what freezing computed.
+  std::vector<at::Tensor> constants;
+  FrozenTensors frozen;
   std::vector<aten_bridge::ResultSource> results;
   std::vector<aten_bridge::Mutation> mutations;
   std::vector<aten_bridge::Assumption> assumptions;

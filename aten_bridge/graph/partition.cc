@@ -7,9 +7,9 @@
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/extract.h"
 #include "aten_bridge/graph/joint_analysis.h"
 #include "aten_bridge/graph/min_cut.h"
-#include "aten_bridge/graph/text.h"
 
 namespace aten_bridge {
 namespace {
@@ -99,39 +99,6 @@ std::vector<Value> choose_saved(const Joint& joint, const JointAnalysis& analysi
 
 // ---- The two graphs
 // ---------------------------------------------------------------------------------
-
-// Copies a part of a graph into a new one, in the order of the calls.
-class Extract {
- public:
-  explicit Extract(std::string name) : graph_(std::move(name)) {}
-
-  void add_input(const std::string& name, Value of) {
-    copies_[of] = graph_.add_input(name, of.type());
-  }
-  bool has(Value v) const { return copies_.contains(v); }
-  void add(const Node& node) {
-    std::vector<Argument> args = node.args;
-    for (Argument& a : args) a.value = map_tensors(a.value, [&](Value v) { return copies_.at(v); });
-    Node* copy = graph_.add(node.op, std::move(args), node.outputs, node.origin);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const int index = static_cast<int>(i);
-      copies_.try_emplace(node.output(index), copy->output(index));
-    }
-  }
-  Graph finish(const Outputs& outputs) && {
-    Outputs copied;
-    for (const auto& v : outputs)
-      copied.push_back(v ? std::optional(copies_.at(*v)) : std::nullopt);
-    graph_.set_outputs(std::move(copied));
-    const absl::Status status = verify(graph_);
-    TD_CHECK(status.ok(), graph_.name, ": ", std::string(status.message()));
-    return std::move(graph_);
-  }
-
- private:
-  Graph graph_;
-  absl::flat_hash_map<Value, Value> copies_;
-};
 
 class Splitter {
  public:

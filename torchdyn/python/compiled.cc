@@ -101,8 +101,14 @@ std::string message_of(py::error_already_set& error) {
 }
 
 PythonCallable::PythonCallable(py::function trace, py::function eager,
-                               const std::map<std::string, std::string>& options)
-    : trace_(std::move(trace)), eager_(std::move(eager)), engine_(options_of(options)) {}
+                               const std::map<std::string, std::string>& options,
+                               const std::vector<int>& parameters)
+    : trace_(std::move(trace)), eager_(std::move(eager)), engine_(options_of(options)) {
+  for (int argument : parameters) {
+    is_parameter_.resize(std::max<size_t>(is_parameter_.size(), argument + 1));
+    is_parameter_[argument] = true;
+  }
+}
 
 py::object PythonCallable::in_eager(const py::args& args, const std::string& reason) {
   if (std::find(refusals_.begin(), refusals_.end(), reason) == refusals_.end())
@@ -120,8 +126,12 @@ Explanation PythonCallable::explain() const {
 py::object PythonCallable::operator()(const py::args& args) {
   internal::Leaves leaves;
   if (internal::capturing()) return eager_(*args);
-  for (py::handle argument : args)
+  for (py::handle argument : args) {
+    const auto number = static_cast<size_t>(leaves.argument), tensors = leaves.tensors.size();
     if (const auto reason = add_argument(argument, leaves)) return in_eager(args, *reason);
+    if (number < is_parameter_.size() && is_parameter_[number] && leaves.tensors.size() > tensors)
+      leaves.parameters.push_back(static_cast<int>(tensors));
+  }
 
   Traced traced{trace_, args};
   internal::Answer answer;

@@ -1,6 +1,7 @@
 // A Python callable over tensors and numbers, compiled anew for each call that no variant serves.
 //   PythonCallable compiled(trace, eager, {{"recompile_limit", "16"}});
 //   py::object results = compiled(args);
+// `parameters`: the arguments that are parameters and buffers, which Options::freezing is about.
 //
 // trace(*args) runs under capture with tensors that hold no data. It returns (tensors, rebuild):
 // the tensors of the result, and None where the result is that list, or what makes the result of
@@ -10,6 +11,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <torch/csrc/utils/pybind.h>
 
@@ -21,7 +23,8 @@ class __attribute__((visibility("hidden"))) PythonCallable {
  public:
   // std::invalid_argument for an unknown option names the known ones.
   PythonCallable(pybind11::function trace, pybind11::function eager,
-                 const std::map<std::string, std::string>& options);
+                 const std::map<std::string, std::string>& options,
+                 const std::vector<int>& parameters);
 
   pybind11::object operator()(const pybind11::args& args);
   // With the reasons of calls that were never handed to the engine.
@@ -32,6 +35,7 @@ class __attribute__((visibility("hidden"))) PythonCallable {
 
   pybind11::function trace_, eager_;
   internal::Engine engine_;
+  std::vector<bool> is_parameter_;     // of the first arguments
   std::vector<std::string> refusals_;  // calls not handed to the engine; under the GIL
 };
 

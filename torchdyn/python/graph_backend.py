@@ -19,7 +19,8 @@ class CompiledGraph:
 
     def __init__(self, module: fx.GraphModule, options: Mapping[str, str]):
         self._trace = GraphTrace(module)
-        self.compiled = _C.Compiled(self._trace, self._trace.eager, options)
+        self.compiled = _C.Compiled(self._trace, self._trace.eager, options,
+                                    self._trace.parameters)
 
     @property
     def function(self) -> Callable:
@@ -44,6 +45,12 @@ def backend(graph_module: fx.GraphModule, example_inputs: Sequence[Any], *,
     The graph is captured at the first call, for the tensors, grad mode and autocast state of that
     call, and again where they change; `example_inputs` are not looked at. Tensors may have any
     shape that the graph takes. What cannot be captured runs in eager; `torchdyn.explain` tells why.
+
+    With options={"freezing": True}, calls that train nothing take parameters and buffers as constants:
+    what depends on them alone is computed once, and BatchNorm goes into the convolution or linear
+    layer before it, which rounds otherwise than eager; channels-last float32 convolutions on a CPU
+    run with weights in oneDNN's order. A parameter that is changed in place, or
+    replaced, is seen and compiled anew, up to `recompile_limit`; a change through `.data` is not.
 
     Raises ValueError for an unknown mode or option; the message lists the known ones.
 

@@ -95,6 +95,14 @@ def _turns_grad_on(module) -> bool:
     return any(n.args == (True,) for n in _calls(module, torch._C._set_grad_enabled))
 
 
+def _parameters(module, attributes: int) -> list[int]:
+    """Which arguments are parameters and buffers: placeholders that Dynamo says so of, attributes."""
+    placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
+    static = [i for i, n in enumerate(placeholders)
+              if "_dynamo_static_input_type" in n.meta.get("tensor_dict", {})]
+    return static + list(range(len(placeholders), len(placeholders) + attributes))
+
+
 class GraphTrace:
     """A graph module whose tensor attributes are further inputs, after those of the graph.
 
@@ -109,6 +117,7 @@ class GraphTrace:
         self.inference_mode = _inference_mode(module)
         self.turns_grad_on = _turns_grad_on(module)
         self._run_in_eager = run_graph if _calls(module, _ENTER_AUTOCAST) else fx.GraphModule.__call__
+        self.parameters = _parameters(module, len(self._names))
 
     def _fetch(self, target):
         value = self.module

@@ -110,8 +110,9 @@ PYBIND11_MODULE(_C, module) {
           "Milliseconds of the trace.");
   py::class_<PythonCallable>(module, "Compiled",
                              "A callable compiled anew for each call that no variant serves.")
-      .def(py::init<py::function, py::function, const std::map<std::string, std::string>&>(),
-           py::arg("trace"), py::arg("eager"), py::arg("options"))
+      .def(py::init<py::function, py::function, const std::map<std::string, std::string>&,
+                    const std::vector<int>&>(),
+           py::arg("trace"), py::arg("eager"), py::arg("options"), py::arg("parameters"))
       .def("__call__", &PythonCallable::operator(), "The result of a call, equal to eager's.")
       .def_property_readonly(
           "variants", [](const PythonCallable& c) { return variants_of(c.explain()); },
@@ -136,13 +137,13 @@ PYBIND11_MODULE(_C, module) {
       [](const std::string& name, const std::string& value) { Options().set(name, value); },
       py::arg("name"), py::arg("value"),
       "ValueError for a name or a value that no option takes; it lists those there are.");
-  module.def("operators_text", &operators_text, py::arg("pattern") = "",
   module.def("add_decomposition", &add_python_decomposition, py::arg("op"), py::arg("function"),
              "From now on the function, called with the operator's arguments, replaces it.");
   module.def("add_lowering", &add_lowering, py::arg("op"), py::arg("element"),
              "From now on the operator is lowered as the text says.");
   module.def("scalar_operators", &scalar_operators,
              "(name, number of operands) of what an element may be made of.");
+  module.def("operators_text", &operators_text, py::arg("pattern") = "",
              "What becomes of the operators of ATen whose names a regular expression finds, a "
              "line each, and how many there are of each kind.");
 }

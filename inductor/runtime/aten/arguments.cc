@@ -77,6 +77,8 @@ struct Converter {
     return scalars;
   }
   c10::IValue operator()(const std::vector<double>& v) const {
+    if (element() == c10::TypeKind::OptionalType && v.empty())
+      return c10::List<std::optional<at::Scalar>>();
     if (element() == c10::TypeKind::NumberType) {
       c10::List<at::Scalar> scalars;
       for (double d : v) scalars.push_back(d);

@@ -109,7 +109,8 @@ class Execution final : public TensorMemory {
 
  private:
   void set(int buffer, at::Tensor tensor, void** addresses) {
-    void* address = const_cast<void*>(tensor.const_data_ptr());
+    // Weights in an order of oneDNN's own are for extern calls alone.
+    void* address = tensor.is_mkldnn() ? nullptr : const_cast<void*>(tensor.const_data_ptr());
     if (reinterpret_cast<uintptr_t>(address) % plan_.device.alignment != 0)
       address = aligned_copy(tensor, plan_.buffers[buffer].bytes);
     addresses[buffer] = address;

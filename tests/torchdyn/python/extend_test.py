@@ -7,6 +7,7 @@ import torch
 import torchdyn
 from like_eager import LikeEager
 from torchdyn import element
+from torchdyn.explanation import Watched
 
 NAMESPACE = "torchdyn_extend"
 
@@ -91,11 +92,11 @@ class Decompositions(Extending):
             return -x if x.sum() > 0 else x.clone()
         op = custom("maybe_negated", maybe_negated)
         torchdyn.register_decomposition(op)(maybe_negated)
-        graphs = []
-        compiled = torch.compile(lambda x: op(x) + 1, backend=self.collecting(graphs))
+        watched = Watched()
+        compiled = torch.compile(lambda x: op(x) + 1, backend=watched)
         for x in (torch.ones(3), -torch.ones(3), torch.ones(3)):
             torch.testing.assert_close(compiled(x), maybe_negated(x) + 1)
-        self.check_reasons(graphs, None)
+        self.check_reasons(watched, None)
 
     def test_a_result_that_is_the_argument_is_a_copy(self):
         def same(x: torch.Tensor) -> torch.Tensor:
