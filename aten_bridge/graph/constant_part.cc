@@ -5,6 +5,7 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/extract.h"
+#include "aten_bridge/graph/generalize.h"
 
 namespace aten_bridge {
 
@@ -13,7 +14,7 @@ ConstantValues::ConstantValues(const Graph& graph, const std::vector<bool>& is_c
   for (size_t i = 0; i < graph.inputs().size(); ++i)
     if (is_constant_input[i]) values_.insert(graph.inputs()[i]);
   for (const auto& node : graph.nodes()) {
-    if (recompute(*node) == Recompute::kForbidden) continue;
+    if (recompute(*node) == Recompute::kForbidden || has_symbols(*node)) continue;
     const std::vector<Value> inputs = node->inputs();
     if (!std::all_of(inputs.begin(), inputs.end(), [&](Value v) { return contains(v); })) continue;
     for (int i = 0; i < static_cast<int>(node->outputs.size()); ++i)

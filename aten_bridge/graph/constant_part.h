@@ -4,7 +4,7 @@
 //   results
 //
 // Law
-//  - What `recompute` forbids (random draws, checks) is never constant.
+//  - What `recompute` forbids (random draws, checks) is never constant, nor is what has open sizes.
 //  - What costs nothing again (views, fills) is repeated in the rest, where it is fused.
 //  - A result of the graph is never a constant itself, which its caller could change: it is a copy.
 #pragma once

@@ -80,7 +80,7 @@ bool mentions(const Atom& atom, Symbol s) {
   return atom.a.mentions(s) || atom.b.mentions(s);
 }
 
-bool mentions_any(const SymExpr& e, const absl::flat_hash_map<Symbol, SymExpr>& map) {
+bool mentions_any(const SymExpr& e, const SymbolMap& map) {
   for (const Term& t : terms_of(e))
     for (const auto& atom : t.factors)
       if (atom->kind == Atom::Kind::kSymbol
@@ -267,7 +267,7 @@ bool SymExpr::mentions(Symbol s) const {
   return false;
 }
 
-SymExpr SymExpr::substitute(const absl::flat_hash_map<Symbol, SymExpr>& map) const {
+SymExpr SymExpr::substitute(const SymbolMap& map) const {
   if (is_constant() || !mentions_any(*this, map)) return *this;
   std::vector<Term> terms;
   int64_t constant = constant_of(*this);

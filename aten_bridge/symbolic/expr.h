@@ -37,6 +37,9 @@ struct Symbol {
   }
 };
 
+class SymExpr;
+using SymbolMap = absl::flat_hash_map<Symbol, SymExpr>;
+
 class SymExpr {
  public:
   SymExpr(int64_t value = 0) : value_(value) {}  // NOLINT: implicit on purpose
@@ -57,7 +60,7 @@ class SymExpr {
   std::vector<Symbol> symbols() const;
   bool mentions(Symbol s) const;
   // Replaces symbols all at once; those absent from the map stay.
-  SymExpr substitute(const absl::flat_hash_map<Symbol, SymExpr>& map) const;
+  SymExpr substitute(const SymbolMap& map) const;
   // c such that *this == c * s + (terms without s); nullopt when s occurs otherwise (in a product
   // with another symbol, under floor_div, ...). 0 when s does not occur.
   std::optional<int64_t> coefficient(Symbol s) const;

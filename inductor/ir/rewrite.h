@@ -11,7 +11,7 @@
 
 namespace inductor {
 
-using SymbolMap = absl::flat_hash_map<Symbol, SymExpr>;
+using aten_bridge::SymbolMap;
 
 // Calls `replace` on every node after its arguments were rewritten; it returns what stands in the
 // node's place, or a null Expr to keep it.
