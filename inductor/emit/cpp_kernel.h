@@ -27,7 +27,8 @@ class CppKernel : KernelText {
   };
 
   // Arguments
-  void unpack();
+  void unpack_sizes();
+  void unpack_buffers();
 
   // Bodies
   // Statements in order; what they share is named once.

@@ -26,7 +26,8 @@ EmittedKernel CppKernel::emit() {
       const auto* loop = std::get_if<Loop>(&stmt);
       return loop && loop->parallel;
     };
-    if (!std::all_of(kernel_.body.begin(), kernel_.body.end(), is_parallel)) unpack();
+    unpack_sizes();
+    if (!std::all_of(kernel_.body.begin(), kernel_.body.end(), is_parallel)) unpack_buffers();
     if (std::any_of(kernel_.body.begin(), kernel_.body.end(), is_parallel))
       writer_->line("td_arguments arguments = {buffers, sizes};");
     body(kernel_.body);
@@ -34,9 +35,12 @@ EmittedKernel CppKernel::emit() {
   return finish(functions_ + main.text());
 }
 
-void CppKernel::unpack() {
+void CppKernel::unpack_sizes() {
   for (size_t i = 0; i < arguments_.sizes.size(); ++i)
     writer_->line(str_cat("const int64_t s", i, " = sizes[", i, "];"));
+}
+
+void CppKernel::unpack_buffers() {
   for (size_t i = 0; i < arguments_.buffers.size(); ++i) {
     const int b = arguments_.buffers[i];
     const TensorType& tensor = program_.buffers[b].type;

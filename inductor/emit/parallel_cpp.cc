@@ -31,7 +31,8 @@ void CppKernel::parallel(const Loop& outer) {
     part.line("void* const* buffers = ((const td_arguments*)argument)->buffers;");
     if (!arguments_.sizes.empty())
       part.line("const int64_t* sizes = ((const td_arguments*)argument)->sizes;");
-    unpack();
+    unpack_sizes();
+    unpack_buffers();
     outer.vector ? parallel_blocks(outer) : parallel_range(loops);
   }
   functions_ += part.text() + "\n";

@@ -11,6 +11,7 @@
 #include "inductor/runtime/aten/arguments.h"
 #include "inductor/runtime/aten/linked_plan.h"
 #include "inductor/runtime/aten/run.h"
+#include "inductor/runtime/core/bind.h"
 
 namespace inductor {
 namespace {
@@ -85,23 +86,16 @@ absl::StatusOr<PlanDevice> link_device(const Device& device) {
   return PlanDevice{cuda, allocator, kVectorBytes};
 }
 
-bool is_static(const PlanBuffer& buffer) {
-  return span_bytes(buffer.type).has_value() && buffer.offset.is_constant() &&
-         std::all_of(buffer.type.strides.begin(), buffer.type.strides.end(),
-                     [](const SymExpr& e) { return e.is_constant(); });
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const LinkedPlan>> link(const KernelPlan& plan) {
+  if (has_symbols(plan)) return nullptr;
   auto linked = std::make_shared<LinkedPlan>();
   auto device = link_device(plan.device);
   if (!device.ok()) return device.status();
   linked->device = *device;
   for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
     const PlanBuffer& buffer = plan.buffers[b];
-    if (!is_static(buffer))
-      return absl::UnimplementedError(str_cat(buffer.name, " has a symbolic size"));
     linked->buffers.push_back(layout_of(buffer.type.dtype, buffer.type.sizes, buffer.type.strides));
     if (buffer.storage == Storage::kArena)
       linked->arena.emplace_back(b, buffer.offset.as_constant());
@@ -128,6 +122,16 @@ absl::StatusOr<std::shared_ptr<const LinkedPlan>> link(const KernelPlan& plan) {
     linked->outputs.emplace_back(std::move(view));
   }
   return linked;
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledGraph>> bind(const CompiledGraph& symbolic,
+                                                          const SymbolMap& sizes) {
+  auto bound = std::make_shared<CompiledGraph>(
+      CompiledGraph{bind(symbolic.plan, sizes), symbolic.launchers, nullptr, {}});
+  auto linked = link(bound->plan);
+  if (!linked.ok()) return linked.status();
+  bound->linked = *std::move(linked);
+  return bound;
 }
 
 }  // namespace inductor

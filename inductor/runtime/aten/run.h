@@ -1,6 +1,8 @@
 // Runs a compiled graph on LibTorch's tensors.
 //   graph.linked = *link(graph.plan);                                // once
 //   std::vector<at::Tensor> out = run(graph, std::move(inputs));     // often
+// One whose sizes are symbols is bound to sizes first; its kernels serve them all:
+//   auto of_64 = bind(graph, {{Symbol{'s', 0}, 64}});
 #pragma once
 
 #include <memory>
@@ -8,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "inductor/ir/rewrite.h"
 #include "inductor/runtime/core/compiled_graph.h"
 
 namespace at {
@@ -17,8 +20,11 @@ class Tensor;
 namespace inductor {
 
 // Resolves operators and converts their constant arguments. NotFound, naming the operator, when
-// LibTorch lacks one; Unimplemented for a plan with symbolic sizes.
+// LibTorch lacks one. Null for a plan whose sizes are symbols.
 absl::StatusOr<std::shared_ptr<const LinkedPlan>> link(const KernelPlan& plan);
+
+absl::StatusOr<std::shared_ptr<const CompiledGraph>> bind(const CompiledGraph& symbolic,
+                                                          const SymbolMap& sizes);
 
 // Inputs in graph order, with the types the graph was compiled for; each is let go at its last use.
 // An undefined output is an undefined tensor. Runs below Autograd and Autocast, whatever is on. Any
