@@ -78,7 +78,7 @@ Tensors CompiledCall::operator()(const Tensors& tensors) const {
   const Call call{leaves, {}, tensors};
   if (!variant_->matches(call))
     throw std::runtime_error("compiled for other tensors: " + variant_->why_not(call));
-  return variant_->run(call);
+  return variant_->run(call).tensors;
 }
 
 const std::string& CompiledCall::eager_reason() const { return variant_->eager_reason; }

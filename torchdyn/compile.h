@@ -99,6 +99,7 @@ struct Explanation {
     std::vector<std::string> guards;
     std::string eager_reason;  // empty: compiled
     std::vector<Graph> graphs;
+    std::string fixed_reason;  // why sizes that were to be dynamic are not; empty: they are
     double capture_ms = 0, compile_ms = 0;
   };
   std::vector<Variant> variants;
@@ -109,6 +110,8 @@ struct Explanation {
   std::string str() const;
 };
 std::ostream& operator<<(std::ostream& out, const Explanation& explanation);
+
+struct DynamicSizes;  // dynamic_sizes.h
 
 namespace internal {
 
@@ -123,6 +126,7 @@ struct Leaves {
   std::vector<int> tensor_arguments;
   std::vector<int> parameters;  // those of `tensors` that are parameters or buffers
   std::vector<Constant> constants;
+  std::vector<int64_t> numbers;  // what sizes may depend on, apart from the constants
   std::vector<const torch::nn::Module*> modules;
   std::vector<int> module_arguments;
   int argument = 0;
@@ -154,12 +158,14 @@ struct Replacer {
 
 struct Traced {
   std::vector<at::Tensor> tensors;        // the defined tensors of the result
+  std::vector<int64_t> numbers;           // what of the result may depend on sizes
   std::shared_ptr<const void> prototype;  // the result itself, its tensors to be replaced
 };
 
-// A borrowed callable: what the engine calls to trace.
+// A borrowed callable: what the engine calls to trace. `numbers` are in the place of Leaves'.
 struct TraceRef {
-  Traced (*call)(void* self, const std::vector<at::Tensor>& arguments);
+  Traced (*call)(void* self, const std::vector<at::Tensor>& tensors,
+                 const std::vector<int64_t>& numbers);
   void* self;
 };
 
@@ -167,6 +173,7 @@ struct Answer {
   bool compiled = false;        // else: run eager
   std::string unproven_reason;  // and tell Engine::eager_succeeded this when eager did not throw
   std::vector<at::Tensor> tensors;  // of the result
+  std::vector<int64_t> numbers;     // of the result
   const void* prototype = nullptr;
 };
 
@@ -179,7 +186,8 @@ class Engine {
  public:
   explicit Engine(Options options);
   ~Engine();
-  Answer call(Leaves& leaves, TraceRef trace);
+  // `sizes`: what may change without another capture; null: nothing. Looked at when it captures.
+  Answer call(Leaves& leaves, TraceRef trace, const DynamicSizes* sizes = nullptr);
   void eager_succeeded(Leaves& leaves, std::string reason);
   Explanation explain() const;
 
@@ -258,7 +266,7 @@ class Compiled {
  private:
   template <class Trace>
   static internal::TraceRef reference(Trace& trace) {
-    return {[](void* self, const std::vector<at::Tensor>& fakes) {
+    return {[](void* self, const std::vector<at::Tensor>& fakes, const std::vector<int64_t>&) {
               return (*static_cast<Trace*>(self))(fakes);
             },
             &trace};

@@ -5,19 +5,21 @@
 #include <ATen/core/Tensor.h>
 
 #include "aten_bridge/base/dump.h"
+#include "aten_bridge/graph/generalize.h"
 #include "aten_bridge/graph/partition.h"
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/capture.h"
+#include "aten_bridge/trace/convert.h"
+#include "aten_bridge/trace/generalize.h"
 #include "inductor/compile.h"
 #include "inductor/lowering/lowering.h"
-#include "inductor/runtime/aten/run.h"
 #include "torchdyn/variant.h"
 
 namespace torchdyn {
 namespace {
 
 using aten_bridge::Captured;
-using aten_bridge::CompiledFunction;
+using aten_bridge::CaptureError;
 using aten_bridge::DumpStage;
 using aten_bridge::Graph;
 using aten_bridge::Node;
@@ -68,58 +70,163 @@ Explanation::Graph explain_graph(const Graph& graph, const CompiledGraph& compil
   return out;
 }
 
-aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled) {
-  return [compiled = std::move(compiled)](std::vector<at::Tensor> inputs) {
-    return inductor::run(*compiled, std::move(inputs));
-  };
-}
-
 void show(DumpStage stage, const Graph& graph) {
   aten_bridge::dump(stage, graph.name, [&] { return print(graph); });
 }
 
-std::vector<aten_bridge::TensorType> tangent_types(const aten_bridge::Joint& joint) {
-  std::vector<aten_bridge::TensorType> types;
-  for (int i = 0; i < joint.tangents; ++i)
-    types.push_back(joint.graph.inputs()[joint.primals + i].type());
-  return types;
-}
-
 }  // namespace
 
-std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names) {
+std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names,
+                                    std::optional<SizeGuards> sizes) {
   auto variant = std::make_unique<Variant>();
-  variant->host = HostGuards::record(call);
+  variant->host = HostGuards::record(call, /*numbers_may_change=*/sizes.has_value());
   variant->duplicates = Duplicates::find(call.tensors);
   const auto is_argument = [&](int tensor) {
     return static_cast<size_t>(tensor) < call.leaves.tensors.size();
   };
   const auto& tensor_of = variant->duplicates.tensor_of;  // arguments, then state
   const auto first_state = std::count_if(tensor_of.begin(), tensor_of.end(), is_argument);
+  std::vector<bool> has_any_sizes;
+  for (int tensor : tensor_of)
+    has_any_sizes.push_back(sizes && is_argument(tensor) &&
+                            sizes->sizes().tensors[tensor].has_value());
   std::vector<at::Tensor> storage;
-  variant->inputs = aten_bridge::InputGuards::record(
-      variant->duplicates.inputs(call.tensors, storage), names, static_cast<size_t>(first_state));
+  variant->inputs =
+      aten_bridge::InputGuards::record(variant->duplicates.inputs(call.tensors, storage), names,
+                                       static_cast<size_t>(first_state), has_any_sizes);
+  variant->sizes = std::move(sizes);
   return variant;
 }
+
+namespace {
+
+// A call and the callable that is captured for it.
+struct Tracer {
+  const Call& call;
+  const std::vector<std::string>& names;
+  const Duplicates& duplicates;
+  internal::TraceRef trace;
+  Numerics numerics;
+  internal::Traced traced;  // of the last capture, its tensors taken
+
+  Captured capture(const std::vector<int64_t>& numbers,
+                   std::vector<std::optional<aten_bridge::TensorType>> types = {}) {
+    std::vector<at::Tensor> storage;
+    const auto given = duplicates.inputs(call.tensors, storage);
+    const std::vector<at::Tensor> inputs(given.begin(), given.end());
+    const auto call_with = [&](const std::vector<at::Tensor>& fakes) {
+      std::vector<at::Tensor> argument_fakes;
+      for (size_t i = 0; i < call.leaves.tensors.size(); ++i)
+        argument_fakes.push_back(fakes[duplicates.input_of[i]]);
+      traced = trace.call(trace.self, argument_fakes, numbers);
+      return std::exchange(traced.tensors, {});
+    };
+    return aten_bridge::capture({inputs, names, std::move(types)}, call_with, numerics);
+  }
+
+  // The same call at other sizes.
+  Captured capture_at(const DynamicSizes& sizes, const Samples& values) {
+    const SymbolMap map = map_of(values);
+    std::vector<int64_t> numbers;
+    for (const SymExpr& e : sizes.numbers) numbers.push_back(e.substitute(map).as_constant());
+    std::vector<std::optional<aten_bridge::TensorType>> types;
+    for (int tensor : duplicates.tensor_of) {
+      types.emplace_back();
+      const bool is_argument = static_cast<size_t>(tensor) < sizes.tensors.size();
+      if (!is_argument || !sizes.tensors[tensor]) continue;
+      const auto& [shape, strides] = *sizes.tensors[tensor];
+      types.back() = aten_bridge::type_of(call.tensors[tensor]);
+      types.back()->sizes = shape;
+      types.back()->strides = strides;
+      aten_bridge::for_each_size(*types.back(), [&](SymExpr& e) { e = e.substitute(map); });
+    }
+    return capture(numbers, std::move(types));
+  }
+};
+
+// Captures of one call at several sizes, and what they have in common.
+class AtPoints {
+ public:
+  AtPoints(Tracer& tracer, const SizeGuards& guards) : tracer_(tracer), guards_(guards) {
+    add(*guards.values(tracer.call.leaves), tracer.capture(tracer.call.leaves.numbers));
+    prototype_ = tracer.traced.prototype;
+  }
+
+  void add(const Samples& sample) { add(sample, tracer_.capture_at(guards_.sizes(), sample)); }
+
+  absl::StatusOr<Captured> generalize(std::vector<SymExpr>& numbers) const {
+    aten_bridge::SizeFit fit(points_);
+    numbers.clear();
+    for (size_t n = 0; n < numbers_[0].size(); ++n) {
+      Samples values;
+      for (const auto& at : numbers_) {
+        if (at.size() != numbers_[0].size())
+          return absl::InvalidArgumentError("at another size the result has another structure");
+        values.push_back(at[n]);
+      }
+      auto expr = fit.expression(values);
+      if (!expr) return absl::OutOfRangeError("no expression gives a number of the result");
+      numbers.push_back(*std::move(expr));
+    }
+    return aten_bridge::generalize(captures_, fit);
+  }
+
+  // What the call's own trace returned.
+  std::shared_ptr<const void> prototype() const { return prototype_; }
+
+ private:
+  void add(const Samples& point, Captured captured) {
+    points_.push_back(point);
+    captures_.push_back(std::move(captured));
+    numbers_.push_back(tracer_.traced.numbers);
+  }
+
+  Tracer& tracer_;
+  const SizeGuards& guards_;
+  std::vector<Samples> points_;
+  std::vector<Captured> captures_;
+  std::vector<std::vector<int64_t>> numbers_;  // of the results
+  std::shared_ptr<const void> prototype_;
+};
+
+// How many points are tried, and how many more where those leave something open: a line has two
+// unknowns, and two points have to lie on it besides; what a quotient rounds shows at some points
+// alone.
+constexpr size_t kPoints[] = {4, 8, 21};
+
+// One capture for all sizes, from captures at several.
+Captured capture_for_any_size(Tracer& tracer, const SizeGuards& guards,
+                              std::vector<SymExpr>& numbers) {
+  AtPoints at(tracer, guards);
+  absl::StatusOr<Captured> captured = absl::InvalidArgumentError("too few sizes are allowed");
+  const auto& samples = guards.sizes().samples;
+  size_t next = 0;
+  for (const size_t points : kPoints) {
+    if (samples.size() + 1 < points) break;
+    while (next + 1 < points) at.add(samples[next++]);
+    captured = at.generalize(numbers);
+    if (captured.ok() || !aten_bridge::more_points_may_help(captured.status())) break;
+  }
+  if (!captured.ok()) throw CaptureError(std::string(captured.status().message()));
+  tracer.traced.prototype = at.prototype();
+  return *std::move(captured);
+}
+
+}  // namespace
 
 TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
                             const std::vector<std::string>& names, internal::TraceRef trace,
                             Numerics numerics) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<at::Tensor> storage;
-  const auto given = variant->duplicates.inputs(call.tensors, storage);
-  const std::vector<at::Tensor> inputs(given.begin(), given.end());
-  const size_t arguments = call.leaves.tensors.size();
   TracedVariant traced;
-  const auto call_with = [&](const std::vector<at::Tensor>& fakes) {
-    std::vector<at::Tensor> argument_fakes;
-    for (size_t i = 0; i < arguments; ++i)
-      argument_fakes.push_back(fakes[variant->duplicates.input_of[i]]);
-    internal::Traced result = trace.call(trace.self, argument_fakes);
-    variant->prototype = std::move(result.prototype);
-    return std::move(result.tensors);
-  };
-  traced.captured = aten_bridge::capture({inputs, names}, call_with, numerics);
+  Tracer tracer{call, names, variant->duplicates, trace, numerics, {}};
+  if (variant->sizes) {
+    traced.captured = capture_for_any_size(tracer, *variant->sizes, traced.numbers);
+  } else {
+    traced.captured = tracer.capture(call.leaves.numbers);
+    traced.numbers.assign(tracer.traced.numbers.begin(), tracer.traced.numbers.end());
+  }
+  variant->prototype = std::move(tracer.traced.prototype);
   variant->explanation.capture_ms = milliseconds_since(start);
 
   const Graph& joint = traced.captured.joint.graph;
@@ -144,28 +251,12 @@ namespace {
 
 void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled) {
   Variant& variant = *traced.variant;
-  Captured& captured = traced.captured;
   const std::vector<const Graph*> graphs = traced.graphs();
   for (size_t i = 0; i < graphs.size(); ++i)
     variant.explanation.graphs.push_back(explain_graph(*graphs[i], *compiled[i]));
-  auto function = std::make_shared<CompiledFunction>();
-  function->primals = captured.joint.primals;
-  function->results = captured.joint.results;
-  function->differentiable = captured.differentiable;
-  function->forward = runner(compiled[0]);
-  if (traced.trains()) {
-    function->tangents = tangent_types(captured.joint);
-    function->saved = traced.partition.saved;
-    function->backward = runner(compiled[1]);
-    function->draws = captured.draws;
-    function->joint = std::make_shared<const aten_bridge::Joint>(std::move(captured.joint));
-  }
-  variant.function = std::move(function);
-  variant.constants = std::move(captured.constants);
-  variant.results = std::move(captured.results);
-  variant.mutations = std::move(captured.mutations);
-  variant.assumptions = std::move(captured.assumptions);
-  variant.draws = captured.draws;
+  variant.program =
+      std::make_unique<const Program>(std::move(traced.captured), std::move(traced.partition.saved),
+                                      std::move(traced.numbers), compiled);
 }
 
 }  // namespace

@@ -65,7 +65,10 @@ struct Engine::Impl {
   // A call in eager that leaves no variant to tell of it. The mutex is held.
   Answer refuse(const std::string& reason, const std::string& key);
   Answer answer(const Variant& variant, const Call& call) const;
-  Answer make(const Call& call, TraceRef trace, const std::string& failure);
+  TracedVariant trace_call(const Call& call, const std::vector<std::string>& names, TraceRef trace,
+                           const DynamicSizes* sizes) const;
+  Answer make(const Call& call, TraceRef trace, const DynamicSizes* sizes,
+              const std::string& failure);
 };
 
 Call Engine::Impl::gather(const Leaves& leaves) const {
@@ -136,6 +139,7 @@ std::optional<Answer> Engine::Impl::try_variants(const Call& call, const Variant
 void Engine::Impl::publish(std::unique_ptr<Variant> variant) {
   variant->explanation.eager_reason = variant->eager_reason;
   variant->explanation.guards = variant->host.describe();
+  if (variant->sizes) variant->explanation.guards.push_back(variant->sizes->describe());
   for (std::string& line : variant->inputs->describe())
     variant->explanation.guards.push_back(std::move(line));
   for (std::string& line : variant->frozen.describe())
@@ -159,14 +163,39 @@ Answer Engine::Impl::answer(const Variant& variant, const Call& call) const {
   if (!variant.eager_reason.empty()) return eager(variant.eager_reason);
   Answer answer;
   answer.compiled = true;
-  answer.tensors = variant.run(call);
+  Program::Results results = variant.run(call);
+  answer.tensors = std::move(results.tensors);
+  answer.numbers = std::move(results.numbers);
   answer.prototype = variant.prototype.get();
   return answer;
 }
 
+// For any size, where the call names dynamic ones and the program is one for all of them; else for
+// the call's sizes.
+TracedVariant Engine::Impl::trace_call(const Call& call, const std::vector<std::string>& names,
+                                       TraceRef trace, const DynamicSizes* sizes) const {
+  std::string fixed_reason;
+  if (sizes != nullptr) {
+    auto guards = SizeGuards::make(*sizes, call.leaves);
+    try {
+      if (guards.ok())
+        return trace_variant(guard_call(call, names, *std::move(guards)), call, names, trace,
+                             options.numerics);
+      fixed_reason = std::string(guards.status().message());
+    } catch (const std::exception& error) {  // of this size or of another: the next capture tells
+      fixed_reason = first_line(error.what());
+    }
+  }
+  TracedVariant traced =
+      trace_variant(guard_call(call, names), call, names, trace, options.numerics);
+  traced.variant->explanation.fixed_reason = std::move(fixed_reason);
+  return traced;
+}
+
 // No variant serves this call: make one, or say why not. The mutex is held.
 // `failure`: the assumption that kept a variant from serving it; empty: guards did.
-Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& failure) {
+Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* sizes,
+                          const std::string& failure) {
   for (const torch::nn::Module* module : call.leaves.modules)
     if (module->weak_from_this().expired()) {
       const std::string reason =
@@ -192,8 +221,8 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const std::string& f
     variant->eager_reason = std::move(reason);
   };
   try {
-    TracedVariant traced =
-        trace_variant(guard_call(call, input_names), call, input_names, trace, options.numerics);
+    // A variant for any size whose run did not hold is not made again.
+    TracedVariant traced = trace_call(call, input_names, trace, failure.empty() ? sizes : nullptr);
     if (options.freezing) freeze(traced, call, options.numerics);
     build_variants({&traced, 1}, options.numerics);
     variant = std::move(traced.variant);
@@ -225,14 +254,14 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
 }
 Engine::~Engine() = default;
 
-Answer Engine::call(Leaves& leaves, TraceRef trace) {
+Answer Engine::call(Leaves& leaves, TraceRef trace, const DynamicSizes* sizes) {
   const Call call = impl_->gather(leaves);
   std::string failure;
   const Variant* newest = impl_->variants.load(std::memory_order_acquire);
   if (auto answer = impl_->try_variants(call, nullptr, failure)) return *std::move(answer);
   std::lock_guard lock(impl_->mutex);
   if (auto answer = impl_->try_variants(call, newest, failure)) return *std::move(answer);
-  return impl_->make(call, trace, failure);
+  return impl_->make(call, trace, sizes, failure);
 }
 
 // An exception ended the trace but not the eager call: such calls stay in eager.

@@ -35,6 +35,7 @@ void print_variant(std::ostream& out, const Explanation::Variant& variant) {
     out << " compiled (capture " << variant.capture_ms << " ms, compile " << variant.compile_ms
         << " ms)\n";
   }
+  if (!variant.fixed_reason.empty()) out << "  sizes are fixed: " << variant.fixed_reason << "\n";
   for (const std::string& guard : variant.guards) out << "  guard " << guard << "\n";
   for (const Explanation::Graph& graph : variant.graphs) print_graph(out, graph);
 }

@@ -3,49 +3,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
-#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/row_index.h"
-#include "aten_bridge/trace/generators.h"
 
 namespace torchdyn {
-
-using aten_bridge::ResultSource;
-
-namespace {
-
-// What repeats elements is an expanded view: its gradient is a sum, where that of as_strided adds
-// one by one and rounds each time.
-at::Tensor view_of(const at::Tensor& base, const ResultSource& r) {
-  std::vector<int64_t> sizes(r.sizes);
-  for (size_t d = 0; d < sizes.size(); ++d)
-    if (r.strides[d] == 0) sizes[d] = std::min<int64_t>(sizes[d], 1);
-  at::Tensor view = base.as_strided(sizes, r.strides, base.storage_offset() + r.offset);
-  if (sizes != r.sizes) view = view.expand(r.sizes);
-  return r.detached ? view.detach() : view;
-}
-
-at::Tensor result_from(const ResultSource& r, std::span<const at::Tensor> inputs,
-                       const std::vector<at::Tensor>& graph_results) {
-  switch (r.kind) {
-    case ResultSource::Kind::kUndefined:
-      return {};
-    case ResultSource::Kind::kGraph:
-      return graph_results[r.index];
-    case ResultSource::Kind::kInput:
-      return inputs[r.index];
-    case ResultSource::Kind::kViewOfInput:
-      return view_of(inputs[r.index], r);
-    case ResultSource::Kind::kViewOfGraph:
-      return view_of(graph_results[r.index], r);
-  }
-  TD_CHECK(false, "a result of unknown kind");
-}
-
-}  // namespace
 
 Duplicates Duplicates::find(const std::vector<at::Tensor>& tensors) {
   Duplicates found;
@@ -73,8 +36,9 @@ std::span<const at::Tensor> Duplicates::inputs(const std::vector<at::Tensor>& te
   return storage;
 }
 
-HostGuards HostGuards::record(const Call& call) {
+HostGuards HostGuards::record(const Call& call, bool numbers_may_change) {
   HostGuards guards;
+  if (!numbers_may_change) guards.numbers_ = call.leaves.numbers;
   guards.constants_ = call.leaves.constants;
   for (const torch::nn::Module* module : call.state.modules)
     guards.modules_.emplace_back(module, module->weak_from_this());
@@ -93,6 +57,7 @@ bool HostGuards::check(const Call& call) const noexcept {
   if (constants.size() != constants_.size() || call.state.flags != flags_ ||
       call.state.modules.size() != modules_.size())
     return false;
+  if (numbers_ && *numbers_ != call.leaves.numbers) return false;
   for (size_t i = 0; i < constants.size(); ++i)
     if (constants[i].bits != constants_[i].bits) return false;
   // A module that is alive still has its address to itself.
@@ -111,6 +76,7 @@ std::string HostGuards::explain_failure(const Call& call) const {
              "call";
   }
   if (now.size() != constants_.size()) return "an argument's structure changed";
+  if (numbers_ && *numbers_ != call.leaves.numbers) return "a size among the arguments changed";
   if (call.state.modules.size() != modules_.size()) return "a module gained or lost a submodule";
   for (size_t i = 0; i < modules_.size(); ++i)
     if (modules_[i].first != call.state.modules[i] || modules_[i].second.expired())
@@ -135,6 +101,7 @@ std::vector<std::string> HostGuards::describe() const {
 
 bool Variant::matches(const Call& call) const noexcept {
   if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
+  if (sizes && !sizes->values(call.leaves)) return false;
   std::vector<at::Tensor> storage;
   const auto given = duplicates.inputs(call.tensors, storage);
   return frozen.hold(given) && inputs->check(given);
@@ -144,44 +111,20 @@ std::string Variant::why_not(const Call& call) const {
   std::string reason = host.explain_failure(call);
   if (!reason.empty()) return reason;
   if (!duplicates.hold(call.tensors)) return "other arguments are one and the same tensor";
+  if (sizes && !sizes->values(call.leaves)) return "sizes relate otherwise, or one is below 2";
   std::vector<at::Tensor> storage;
   const auto given = duplicates.inputs(call.tensors, storage);
   reason = inputs->explain_failure(given);
   return reason.empty() ? frozen.explain_failure(given) : reason;
 }
 
-std::vector<at::Tensor> Variant::run_checked(std::vector<at::Tensor> primals) const {
-  if (assumptions.empty()) return aten_bridge::run(function, std::move(primals));
-  std::optional<aten_bridge::GeneratorStates> before;
-  if (draws) before.emplace();
-  std::vector<at::Tensor> graph_results = aten_bridge::run(function, std::move(primals));
-  for (const aten_bridge::Assumption& a : assumptions) {
-    if (!a.number) continue;
-    const aten_bridge::HostNumber now = aten_bridge::read_number(graph_results[a.result]);
-    if (aten_bridge::is_same(now, *a.number)) continue;
-    if (a.raises) throw aten_bridge::EagerRaises("an index is out of range");
-    throw aten_bridge::AssumptionFailed("a number that is read on the host is " +
-                                        aten_bridge::to_string(now) + ", was " +
-                                        aten_bridge::to_string(*a.number));
-  }
-  if (before) before->keep();
-  return graph_results;
-}
-
-std::vector<at::Tensor> Variant::run(const Call& call) const {
+Program::Results Variant::run(const Call& call) const {
   std::vector<at::Tensor> storage;
-  const std::span<const at::Tensor> inputs = duplicates.inputs(call.tensors, storage);
-  std::vector<at::Tensor> primals(inputs.begin(), inputs.end());
-  primals.insert(primals.end(), constants.begin(), constants.end());
-  const std::vector<at::Tensor> graph_results = run_checked(std::move(primals));
-  if (!mutations.empty()) {
-    at::NoGradGuard no_grad;
-    for (const auto& m : mutations) inputs[m.input].copy_(graph_results[m.result]);
-  }
-  std::vector<at::Tensor> tensors;
-  tensors.reserve(results.size());
-  for (const ResultSource& r : results) tensors.push_back(result_from(r, inputs, graph_results));
-  return tensors;
+  const std::span<const at::Tensor> given = duplicates.inputs(call.tensors, storage);
+  if (!sizes) return program->run({}, given);
+  const auto values = sizes->values(call.leaves);
+  TD_CHECK(values, "a run without its guards");
+  return program->run(*values, given);
 }
 
 }  // namespace torchdyn

@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "aten_bridge/autograd/compiled_function.h"
 #include "aten_bridge/guards/tensor_guards.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/compile.h"
+#include "torchdyn/dynamic_sizes.h"
 #include "torchdyn/freeze.h"
 #include "torchdyn/module_state.h"
+#include "torchdyn/program.h"
 
 namespace torchdyn {
 
@@ -44,7 +45,7 @@ struct Duplicates {
 // definition of an operator has joined (extend.h).
 class HostGuards {
  public:
-  static HostGuards record(const Call& call);
+  static HostGuards record(const Call& call, bool numbers_may_change);
   bool check(const Call& call) const noexcept;
   // Whether calls may still find it: definitions are as they were.
   bool is_current() const noexcept;
@@ -57,50 +58,45 @@ class HostGuards {
   std::vector<std::pair<const torch::nn::Module*, std::weak_ptr<const torch::nn::Module>>> modules_;
   std::vector<std::uint64_t> flags_;
   std::uint64_t rows_generation_ = 0;  // operators' definitions join while the program runs
+  std::optional<std::vector<int64_t>> numbers_;  // none: the caller's to check
 };
 
 struct Variant {
   HostGuards host;
   Duplicates duplicates;
+  std::optional<SizeGuards> sizes;  // none: `host` and `inputs` have them
   std::optional<aten_bridge::InputGuards> inputs;
 
   std::string eager_reason;  // not empty: such calls run in eager
-  std::shared_ptr<const aten_bridge::CompiledFunction> function;
-  // The last primals: what the callable made, then what freezing computed.
-  std::vector<at::Tensor> constants;
+  std::unique_ptr<const Program> program;
   FrozenTensors frozen;
-  std::vector<aten_bridge::ResultSource> results;
-  std::vector<aten_bridge::Mutation> mutations;
-  std::vector<aten_bridge::Assumption> assumptions;
-  bool draws = false;
   std::shared_ptr<const void> prototype;
   Explanation::Variant explanation;
 
   bool matches(const Call& call) const noexcept;
   std::string why_not(const Call& call) const;
-  // AssumptionFailed: values that capture read are otherwise now; nothing has changed then.
-  std::vector<at::Tensor> run(const Call& call) const;
+  Program::Results run(const Call& call) const;  // throws as Program::run
 
   Variant* next = nullptr;  // older variants of the same function; set before publication
-
- private:
-  std::vector<at::Tensor> run_checked(std::vector<at::Tensor> primals) const;
 };
 
-// Guards for this call; nothing captured yet.
-std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names);
+// Guards for this call; nothing captured yet. `sizes`: what may be otherwise.
+std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::string>& names,
+                                    std::optional<SizeGuards> sizes = std::nullopt);
 
 // A variant on its way: captured and split, not yet compiled.
 struct TracedVariant {
   std::unique_ptr<Variant> variant;
   aten_bridge::Captured captured;
   aten_bridge::Partition partition;  // forward alone where nothing is trained
+  std::vector<SymExpr> numbers;      // of the result
 
   bool trains() const { return captured.joint.tangents > 0; }
   std::vector<const aten_bridge::Graph*> graphs() const;
 };
 
-// Throws what capture throws; the variant is consumed either way.
+// Throws what capture throws; the variant is consumed either way. One with SizeGuards is captured
+// at their samples too; CaptureError where these do not make one program.
 TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
                             const std::vector<std::string>& names, internal::TraceRef trace,
                             Numerics numerics);

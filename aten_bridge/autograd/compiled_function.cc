@@ -17,6 +17,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/graph/generalize.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/generators.h"
@@ -164,7 +165,9 @@ class CompiledBackward final : public torch::autograd::Node {
       now.emplace();
       GeneratorStates::set(generators_);
     }
-    std::vector<at::Tensor> outputs = interpret(joint.graph, std::move(inputs));
+    std::vector<at::Tensor> outputs =
+        fn_->sizes.empty() ? interpret(joint.graph, std::move(inputs))
+                           : interpret(substitute(joint.graph, fn_->sizes), std::move(inputs));
     return {std::make_move_iterator(outputs.begin() + joint.results),
             std::make_move_iterator(outputs.end())};
   }

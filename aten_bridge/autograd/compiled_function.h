@@ -33,6 +33,7 @@ struct CompiledFunction {
   GraphRunner backward;
   // For create_graph: the joint graph, run differentiably. Null: refused with a clear error.
   std::shared_ptr<const Joint> joint;
+  SymbolMap sizes;  // the symbols of the joint graph; all else has these sizes
   // Whether `joint` draws random numbers: then it draws once more those that forward drew.
   bool draws = false;
 };

@@ -13,21 +13,26 @@ struct Globals {
 };
 
 struct OneTensor {
-  OneTensor(const at::Tensor& t, bool is_state)
-      : is_state(is_state)
+  OneTensor(const at::Tensor& t, bool is_state, bool is_fixed)
+      : is_state(is_state),
+        is_fixed(is_fixed)
 #define TENSOR_GUARD(kind, what) , kind(kinds::kind::read(t))
+#define GEOMETRY_GUARD(kind, what) , kind(is_fixed ? kinds::kind::read(t) : kinds::kind::Value())
 #define STATE_GUARD(kind, what) , kind(is_state ? kinds::kind::read(t) : kinds::kind::Value())
 #include "aten_bridge/guards/guard_kinds.def"
   {
   }
-  bool is_state;
+  bool is_state, is_fixed;
 #define TENSOR_GUARD(kind, what) kinds::kind::Value kind;
+#define GEOMETRY_GUARD(kind, what) kinds::kind::Value kind;
 #define STATE_GUARD(kind, what) kinds::kind::Value kind;
 #include "aten_bridge/guards/guard_kinds.def"
 
   bool holds(const at::Tensor& t) const noexcept {
 #define TENSOR_GUARD(kind, what) \
   if (!kinds::kind::holds(kind, t)) return false;
+#define GEOMETRY_GUARD(kind, what) \
+  if (is_fixed && !kinds::kind::holds(kind, t)) return false;
 #define STATE_GUARD(kind, what) \
   if (is_state && !kinds::kind::holds(kind, t)) return false;
 #include "aten_bridge/guards/guard_kinds.def"
@@ -38,6 +43,8 @@ struct OneTensor {
   std::string difference(const at::Tensor& t) const {
 #define TENSOR_GUARD(kind, what) \
   if (!kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
+#define GEOMETRY_GUARD(kind, what) \
+  if (is_fixed && !kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
 #define STATE_GUARD(kind, what) \
   if (is_state && !kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
 #include "aten_bridge/guards/guard_kinds.def"
@@ -48,6 +55,7 @@ struct OneTensor {
 constexpr std::string_view kKinds[] = {
 #define GLOBAL_GUARD(kind, what) #kind,
 #define TENSOR_GUARD(kind, what) #kind,
+#define GEOMETRY_GUARD(kind, what) #kind,
 #define STATE_GUARD(kind, what) #kind,
 #define SET_GUARD(kind, what) #kind,
 #include "aten_bridge/guards/guard_kinds.def"
@@ -69,7 +77,8 @@ InputGuards& InputGuards::operator=(InputGuards&&) noexcept = default;
 InputGuards::~InputGuards() = default;
 
 InputGuards InputGuards::record(std::span<const at::Tensor> tensors,
-                                std::span<const std::string> names, size_t first_state) {
+                                std::span<const std::string> names, size_t first_state,
+                                const std::vector<bool>& has_any_sizes) {
   TD_CHECK(tensors.size() == names.size(), "one name a tensor");
   InputGuards guards;
   State& state = *guards.state_;
@@ -77,7 +86,8 @@ InputGuards InputGuards::record(std::span<const at::Tensor> tensors,
   state.tensors.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     TD_CHECK(tensors[i].defined(), names[i], " is undefined");
-    state.tensors.emplace_back(tensors[i], /*is_state=*/i >= first_state);
+    state.tensors.emplace_back(tensors[i], /*is_state=*/i >= first_state,
+                               /*is_fixed=*/has_any_sizes.empty() || !has_any_sizes[i]);
   }
 #define SET_GUARD(kind, what) state.kind = kinds::kind::read(tensors);
 #include "aten_bridge/guards/guard_kinds.def"
@@ -129,6 +139,9 @@ std::vector<std::string> InputGuards::describe() const {
     const std::string& name = state.names[i];
 #define TENSOR_GUARD(kind, what) \
   lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));
+#define GEOMETRY_GUARD(kind, what) \
+  if (record.is_fixed)             \
+    lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));
 #define STATE_GUARD(kind, what) \
   if (record.is_state)          \
     lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));

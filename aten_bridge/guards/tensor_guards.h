@@ -31,8 +31,11 @@ class InputGuards {
   // list that holds them alike. A false alarm (a graph or an optimizer was let go) costs one
   // recapture, whose record is lower; so their number is bounded by the handles at the first
   // capture.
+  // Sizes and strides of tensors that may have any (`has_any_sizes`, empty: none) are the caller's
+  // to check.
   static InputGuards record(std::span<const at::Tensor> tensors, std::span<const std::string> names,
-                            size_t first_state = kNoState);
+                            size_t first_state = kNoState,
+                            const std::vector<bool>& has_any_sizes = {});
   InputGuards(InputGuards&&) noexcept;
   InputGuards& operator=(InputGuards&&) noexcept;
   ~InputGuards();

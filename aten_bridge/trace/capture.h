@@ -40,6 +40,9 @@ using Tensors = std::vector<at::Tensor>;
 struct CaptureInputs {
   const Tensors& tensors;                 // all defined, each TensorImpl once
   const std::vector<std::string>& names;  // for graph inputs and messages: "x", "model.wte.weight"
+  // What each input is to be taken for, of its rank; none, or an empty list: what it is. Then
+  // nothing may read its values.
+  std::vector<std::optional<TensorType>> types = {};
 };
 
 // Where one tensor that the callable returned comes from at run time.
@@ -54,8 +57,8 @@ struct ResultSource {
   };
   Kind kind = Kind::kUndefined;
   int index = -1;
-  std::vector<int64_t> sizes, strides;
-  int64_t offset = 0;
+  std::vector<SymExpr> sizes, strides;
+  SymExpr offset;
   bool detached = false;  // a view without gradient of a tensor that carries one
 };
 

@@ -20,7 +20,9 @@ void Evaluator::define(Value value, const at::Tensor& real) { known_.emplace(val
 at::Tensor Evaluator::value(Value value) {
   if (const auto found = known_.find(value); found != known_.end()) return found->second;
   if (value.node->is_input())
-    throw CaptureError("the backward reads a value on the host; compute with tensors instead");
+    throw CaptureError(
+        "the backward, or the program at another size than the call's, reads a value on the host; "
+        "compute with tensors instead");
 
   absl::flat_hash_set<const Node*> needed;
   std::vector<const Node*> waiting{value.node};

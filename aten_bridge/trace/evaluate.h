@@ -29,7 +29,7 @@ class Evaluator {
   explicit Evaluator(const Graph& graph) : graph_(graph) {}
 
   void define(Value value, const at::Tensor& real);
-  // CaptureError where it depends on a tangent, which nobody knows yet.
+  // CaptureError where it depends on a tangent or another input that nobody knows.
   at::Tensor value(Value value);
   // The operator's results on the real tensors behind the fakes among the arguments.
   std::vector<c10::IValue> call(const c10::OperatorHandle& op, std::vector<c10::IValue> args);

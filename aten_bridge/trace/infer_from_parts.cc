@@ -19,7 +19,7 @@ Inferred infer_from_parts(const Decomposition& decomposition, std::span<const c1
   Stack stack(args.begin(), args.end());
   int inputs = 0;
   map_tensors(stack, [&](const at::Tensor& tensor) {
-    return is_fake(tensor) ? elsewhere.add_input_like(str_cat("x", inputs++), tensor) : tensor;
+    return is_fake(tensor) ? elsewhere.add_input(str_cat("x", inputs++), type_of(tensor)) : tensor;
   });
   {
     const CaptureScope scope(elsewhere, *CaptureScope::substitution());

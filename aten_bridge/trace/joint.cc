@@ -15,6 +15,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
+#include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/recorder.h"
 #include "aten_bridge/trace/results.h"
 #include "aten_bridge/trace/substitution.h"
@@ -35,7 +36,7 @@ Differentiation differentiation_of(const Tensors& results, const std::vector<boo
   for (size_t i = 0; i < results.size(); ++i) {
     if (!differentiable[i]) continue;
     const at::Tensor tangent =
-        recorder.add_input_like(str_cat("tangent", d.tangents.size()), fake_in(results[i]));
+        recorder.add_input(str_cat("tangent", d.tangents.size()), type_of(fake_in(results[i])));
     d.outputs.push_back(results[i]);
     d.tangents.push_back(at::functionalization::impl::to_functional_tensor(tangent));
   }

@@ -126,9 +126,8 @@ at::Tensor Recorder::add_input(const std::string& name, const at::Tensor& real) 
   return make_fake(meta_twin_of_real(real), real.device(), value);
 }
 
-at::Tensor Recorder::add_input_like(const std::string& name, const at::Tensor& fake) {
-  const TensorType type = type_of(fake);
-  return make_fake(meta_tensor(type), fake.device(), graph_.add_input(name, type));
+at::Tensor Recorder::add_input(const std::string& name, const TensorType& type) {
+  return make_fake(meta_tensor(type), to_c10_device(type.device), graph_.add_input(name, type));
 }
 
 Value Recorder::root(const at::Tensor& fake) const { return views_.root(value_of(fake)); }

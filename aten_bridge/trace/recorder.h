@@ -44,8 +44,8 @@ class Recorder {
 
   // A fake with a real tensor's geometry, standing for a new graph input.
   at::Tensor add_input(const std::string& name, const at::Tensor& real);
-  // The same with a fake's geometry: what a tangent looks like.
-  at::Tensor add_input_like(const std::string& name, const at::Tensor& fake);
+  // A fake of a type, whose values nobody knows: a tangent, an input at other sizes than it has.
+  at::Tensor add_input(const std::string& name, const TensorType& type);
 
   // The Fake key: fakes and wrapped numbers in; fakes out. Throws CaptureError.
   void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack);

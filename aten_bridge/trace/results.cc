@@ -43,8 +43,8 @@ ResultSource view_source(Kind kind, int index, const at::Tensor& view, const at:
   if (view.dtype() != base.dtype())
     throw CaptureError("a result shares memory with a tensor of another dtype");
   ResultSource source = whole(kind, index);
-  source.sizes = view.sizes().vec();
-  source.strides = view.strides().vec();
+  source.sizes.assign(view.sizes().begin(), view.sizes().end());
+  source.strides.assign(view.strides().begin(), view.strides().end());
   source.offset = view.storage_offset() - base.storage_offset();
   // Such a view requires grad like its base and has no grad_fn; made again with grad mode, it
   // would.

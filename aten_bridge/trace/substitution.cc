@@ -52,12 +52,14 @@ void refuse_strided_draw(const OperatorInfo& info, const c10::IValue& self) {
 }  // namespace
 
 Substitution::Substitution(const CaptureInputs& inputs, Recorder& recorder) : recorder_(recorder) {
-  for (size_t i = 0; i < inputs.tensors.size(); ++i) add(inputs.tensors[i], inputs.names[i]);
+  for (size_t i = 0; i < inputs.tensors.size(); ++i)
+    add(inputs.tensors[i], inputs.names[i],
+        inputs.types.empty() || !inputs.types[i] ? nullptr : &*inputs.types[i]);
 }
 
-void Substitution::add(const at::Tensor& real, std::string name) {
+void Substitution::add(const at::Tensor& real, std::string name, const TensorType* as) {
   const int input = static_cast<int>(tensors_.size());
-  fakes_.push_back(recorder_.add_input(name, real));
+  fakes_.push_back(as ? recorder_.add_input(name, *as) : recorder_.add_input(name, real));
   wrappers_.push_back(at::functionalization::impl::to_functional_tensor(fakes_.back()));
   forbid_data(wrappers_.back());
   wrappers_.back().unsafeGetTensorImpl()->set_requires_grad(real.requires_grad());

@@ -64,7 +64,7 @@ class Substitution {
 
   // A tensor that the program has just made from numbers, below our keys.
   at::Tensor lift(const at::Tensor& constant);
-  void add(const at::Tensor& real, std::string name);
+  void add(const at::Tensor& real, std::string name, const TensorType* as = nullptr);
 
   Recorder& recorder_;
   Tensors tensors_;

@@ -32,9 +32,9 @@ using aten_bridge::Graph;
 constexpr size_t kTogether = 50;  // programs whose kernels are built at once
 
 internal::TraceRef trace_of(const Graph& program) {
-  return {[](void* self, const Tensors& fakes) {
-            return internal::Traced{aten_bridge::interpret(*static_cast<const Graph*>(self), fakes),
-                                    nullptr};
+  return {[](void* self, const Tensors& fakes, const std::vector<int64_t>&) {
+            return internal::Traced{
+                aten_bridge::interpret(*static_cast<const Graph*>(self), fakes), {}, nullptr};
           },
           const_cast<Graph*>(&program)};
 }

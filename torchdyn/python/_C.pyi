@@ -15,12 +15,18 @@ class CompiledCall:
     @property
     def capture_ms(self) -> float: ...
 
+class DynamicSizes:
+    """Sizes that may change from call to call, as expressions of s0, s1, ..."""
+
+    def __init__(self, tensors: Sequence[tuple[list[str], list[str]] | None],
+                 numbers: Mapping[int, str], samples: Sequence[Sequence[int]]) -> None: ...
+
 class Compiled:
     """A callable compiled anew for each call that no variant serves."""
 
-    def __init__(self, trace: Callable[..., tuple[list[Tensor], Callable | None]],
-                 eager: Callable, options: Mapping[str, str],
-                 parameters: Sequence[int]) -> None: ...
+    def __init__(self, trace: Callable[..., tuple[list[Tensor], list[int], Callable | None]],
+                 eager: Callable, options: Mapping[str, str], parameters: Sequence[int],
+                 sizes: DynamicSizes | None = None) -> None: ...
     def __call__(self, *args: Any) -> Any: ...
     @property
     def variants(self) -> list[dict[str, Any]]: ...

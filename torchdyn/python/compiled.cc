@@ -62,28 +62,46 @@ std::shared_ptr<const void> kept(py::object object) {
 struct Traced {
   const py::function& trace;
   const py::args& args;
+  const std::vector<int>& positions;  // of the numbers
 
-  internal::Traced operator()(const std::vector<at::Tensor>& fakes) const {
+  internal::Traced operator()(const std::vector<at::Tensor>& fakes,
+                              const std::vector<int64_t>& numbers) const {
     const py::gil_scoped_acquire gil;
     try {
       py::tuple with_fakes(args.size());
       size_t next = 0;
       for (size_t i = 0; i < args.size(); ++i)
         with_fakes[i] = THPVariable_Check(args[i].ptr()) ? py::cast(fakes[next++]) : args[i];
+      for (size_t n = 0; n < positions.size(); ++n) with_fakes[positions[n]] = py::cast(numbers[n]);
       const auto result = trace(*with_fakes).cast<py::tuple>();
-      return {result[0].cast<std::vector<at::Tensor>>(), kept(result[1])};
+      return {result[0].cast<std::vector<at::Tensor>>(), result[1].cast<std::vector<int64_t>>(),
+              kept(result[2])};
     } catch (py::error_already_set& error) {
       throw std::runtime_error(message_of(error));
     }
   }
 
   internal::TraceRef reference() {
-    return {[](void* self, const std::vector<at::Tensor>& fakes) {
-              return (*static_cast<Traced*>(self))(fakes);
-            },
-            this};
+    return {
+        [](void* self, const std::vector<at::Tensor>& fakes, const std::vector<int64_t>& numbers) {
+          return (*static_cast<Traced*>(self))(fakes, numbers);
+        },
+        this};
   }
 };
+
+SymExpr expression(const std::string& text) {
+  std::string_view rest = text;
+  auto parsed = aten_bridge::parse_sym_expr(&rest);
+  if (!parsed || !rest.empty()) throw std::invalid_argument("not an expression of sizes: " + text);
+  return *std::move(parsed);
+}
+
+std::vector<SymExpr> expressions(const std::vector<std::string>& texts) {
+  std::vector<SymExpr> all;
+  for (const std::string& text : texts) all.push_back(expression(text));
+  return all;
+}
 
 }  // namespace
 
@@ -100,10 +118,26 @@ std::string message_of(py::error_already_set& error) {
   return message;
 }
 
+PythonSizes::PythonSizes(const std::vector<std::optional<std::pair<Texts, Texts>>>& tensors,
+                         const std::map<int, std::string>& numbers, std::vector<Samples> samples) {
+  for (const auto& tensor : tensors) {
+    sizes.tensors.emplace_back();
+    if (tensor) sizes.tensors.back() = {expressions(tensor->first), expressions(tensor->second)};
+  }
+  for (const auto& [position, text] : numbers) {
+    positions.push_back(position);
+    sizes.numbers.push_back(expression(text));
+  }
+  sizes.samples = std::move(samples);
+}
+
 PythonCallable::PythonCallable(py::function trace, py::function eager,
                                const std::map<std::string, std::string>& options,
-                               const std::vector<int>& parameters)
-    : trace_(std::move(trace)), eager_(std::move(eager)), engine_(options_of(options)) {
+                               const std::vector<int>& parameters, std::optional<PythonSizes> sizes)
+    : trace_(std::move(trace)),
+      eager_(std::move(eager)),
+      engine_(options_of(options)),
+      sizes_(std::move(sizes)) {
   for (int argument : parameters) {
     is_parameter_.resize(std::max<size_t>(is_parameter_.size(), argument + 1));
     is_parameter_[argument] = true;
@@ -126,18 +160,27 @@ Explanation PythonCallable::explain() const {
 py::object PythonCallable::operator()(const py::args& args) {
   internal::Leaves leaves;
   if (internal::capturing()) return eager_(*args);
-  for (py::handle argument : args) {
-    const auto number = static_cast<size_t>(leaves.argument), tensors = leaves.tensors.size();
-    if (const auto reason = add_argument(argument, leaves)) return in_eager(args, *reason);
-    if (number < is_parameter_.size() && is_parameter_[number] && leaves.tensors.size() > tensors)
+  static const std::vector<int> kNone;
+  const std::vector<int>& positions = sizes_ ? sizes_->positions : kNone;
+  auto number = positions.begin();
+  for (size_t i = 0; i < args.size(); ++i) {
+    const size_t tensors = leaves.tensors.size();
+    if (number != positions.end() && static_cast<size_t>(*number) == i) {
+      ++number;
+      leaves.numbers.push_back(args[i].cast<int64_t>());
+      ++leaves.argument;
+    } else if (const auto reason = add_argument(args[i], leaves)) {
+      return in_eager(args, *reason);
+    }
+    if (i < is_parameter_.size() && is_parameter_[i] && leaves.tensors.size() > tensors)
       leaves.parameters.push_back(static_cast<int>(tensors));
   }
 
-  Traced traced{trace_, args};
+  Traced traced{trace_, args, positions};
   internal::Answer answer;
   {
     const py::gil_scoped_release no_gil;
-    answer = engine_.call(leaves, traced.reference());
+    answer = engine_.call(leaves, traced.reference(), sizes_ ? &sizes_->sizes : nullptr);
   }
   if (!answer.compiled) {
     py::object result = eager_(*args);
@@ -149,7 +192,8 @@ py::object PythonCallable::operator()(const py::args& args) {
   }
   py::list tensors = py::cast(answer.tensors);
   const auto& rebuild = *static_cast<const py::object*>(answer.prototype);
-  return rebuild.is_none() ? py::object(std::move(tensors)) : rebuild(tensors);
+  if (rebuild.is_none()) return tensors;
+  return answer.numbers.empty() ? rebuild(tensors) : rebuild(tensors, answer.numbers);
 }
 
 }  // namespace torchdyn

@@ -25,13 +25,13 @@ using Tensors = std::vector<at::Tensor>;
 
 // Calls the Python callable with the fakes of a trace, which runs without the GIL.
 internal::TraceRef trace_of(const py::function& callable) {
-  return {[](void* self, const Tensors& fakes) {
+  return {[](void* self, const Tensors& fakes, const std::vector<int64_t>&) {
             const py::gil_scoped_acquire gil;
             try {
               py::list arguments;
               for (const at::Tensor& fake : fakes) arguments.append(py::cast(fake));
               const py::object result = (*static_cast<const py::function*>(self))(*arguments);
-              return internal::Traced{result.cast<Tensors>(), nullptr};
+              return internal::Traced{result.cast<Tensors>(), {}, nullptr};
             } catch (py::error_already_set& error) {
               throw aten_bridge::CaptureError(message_of(error));
             }
@@ -77,7 +77,8 @@ py::list variants_of(const Explanation& explanation) {
   py::list variants;
   for (const Explanation::Variant& variant : explanation.variants)
     variants.append(
-        py::dict(py::arg("eager_reason") = variant.eager_reason, py::arg("guards") = variant.guards,
+        py::dict(py::arg("eager_reason") = variant.eager_reason,
+                 py::arg("fixed_reason") = variant.fixed_reason, py::arg("guards") = variant.guards,
                  py::arg("graphs") = graphs_of(variant), py::arg("capture_ms") = variant.capture_ms,
                  py::arg("compile_ms") = variant.compile_ms));
   return variants;
@@ -108,15 +109,24 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly(
           "capture_ms", [](const CompiledCall& c) { return c.explanation().capture_ms; },
           "Milliseconds of the trace.");
+  py::class_<PythonSizes>(module, "DynamicSizes",
+                          "Sizes that may change from call to call: of each tensor argument its "
+                          "sizes and strides, or None; of numbers by position; as expressions of "
+                          "s0, s1, ..., and rows of values for which the callable can be traced.")
+      .def(py::init<
+               const std::vector<std::optional<std::pair<PythonSizes::Texts, PythonSizes::Texts>>>&,
+               const std::map<int, std::string>&, std::vector<Samples>>(),
+           py::arg("tensors"), py::arg("numbers"), py::arg("samples"));
   py::class_<PythonCallable>(module, "Compiled",
                              "A callable compiled anew for each call that no variant serves.")
       .def(py::init<py::function, py::function, const std::map<std::string, std::string>&,
-                    const std::vector<int>&>(),
-           py::arg("trace"), py::arg("eager"), py::arg("options"), py::arg("parameters"))
+                    const std::vector<int>&, std::optional<PythonSizes>>(),
+           py::arg("trace"), py::arg("eager"), py::arg("options"), py::arg("parameters"),
+           py::arg("sizes") = std::nullopt)
       .def("__call__", &PythonCallable::operator(), "The result of a call, equal to eager's.")
       .def_property_readonly(
           "variants", [](const PythonCallable& c) { return variants_of(c.explain()); },
-          "One dict a variant: eager_reason, guards, graphs, capture_ms, compile_ms.")
+          "One dict a variant: eager_reason, fixed_reason, guards, graphs, capture_ms, compile_ms.")
       .def_property_readonly(
           "recompile_reasons",
           [](const PythonCallable& c) { return c.explain().recompile_reasons; },

@@ -151,7 +151,7 @@ TEST(Capture, ResultsSayWhereTheyComeFrom) {
   EXPECT_EQ(c.results[0].kind, Kind::kInput);
   EXPECT_EQ(c.results[1].kind, Kind::kViewOfInput);
   EXPECT_EQ(c.results[1].index, 1);
-  EXPECT_EQ(c.results[1].strides, (std::vector<int64_t>{1, 6}));
+  EXPECT_EQ(c.results[1].strides, (std::vector<SymExpr>{1, 6}));
   EXPECT_EQ(c.results[2].kind, Kind::kGraph);
   EXPECT_EQ(c.results[3].kind, Kind::kViewOfGraph);
   EXPECT_EQ(c.results[3].offset, 6);

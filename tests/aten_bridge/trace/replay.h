@@ -31,6 +31,12 @@ inline Captured capture_named(const Named& inputs, const TracedCallable& program
   return capture({tensors, names}, program);
 }
 
+inline std::vector<int64_t> constants(const std::vector<SymExpr>& sizes) {
+  std::vector<int64_t> values;
+  for (const SymExpr& size : sizes) values.push_back(size.as_constant());
+  return values;
+}
+
 // Copies with the same strides and requires_grad; leaves.
 inline Tensors copies(const Named& inputs) {
   Tensors result;
@@ -100,10 +106,9 @@ inline Outcome run_graph(const Named& inputs, const Captured& captured) {
   for (int r = 0; r < joint.results; ++r) {
     if (!captured.differentiable[r]) continue;
     const TensorType& type = joint.graph.inputs()[joint.primals + tangent++].type();
-    std::vector<int64_t> sizes;
-    for (const SymExpr& s : type.sizes) sizes.push_back(s.as_constant());
     arguments.push_back(tangent_for(
-        at::empty(sizes, real[0].options().dtype(to_scalar_type(type.dtype))), result_of_graph[r]));
+        at::empty(constants(type.sizes), real[0].options().dtype(to_scalar_type(type.dtype))),
+        result_of_graph[r]));
   }
   const Tensors outputs = interpret(joint.graph, arguments);
 
@@ -126,7 +131,8 @@ inline Outcome run_graph(const Named& inputs, const Captured& captured) {
                                     ? arguments[source.index]
                                     : outputs[source.index];
         outcome.results.push_back(
-            base.as_strided(source.sizes, source.strides, base.storage_offset() + source.offset));
+            base.as_strided(constants(source.sizes), constants(source.strides),
+                            base.storage_offset() + source.offset.as_constant()));
         break;
       }
     }

@@ -176,7 +176,7 @@ TEST(Semantics, ResultsThatShareAnUnreturnedBase) {
   EXPECT_EQ(c.results[0].kind, Kind::kViewOfGraph);
   EXPECT_EQ(c.results[1].kind, Kind::kViewOfGraph);
   EXPECT_EQ(c.results[1].offset, 3);
-  EXPECT_EQ(c.results[1].strides, (std::vector<int64_t>{6, 1}));
+  EXPECT_EQ(c.results[1].strides, (std::vector<SymExpr>{6, 1}));
   EXPECT_EQ(c.differentiable, std::vector<bool>{true});
 }
 
@@ -185,7 +185,7 @@ TEST(Semantics, AnExpandedResultIsAViewOfItsBase) {
     return Tensors{(t[0] * 2).expand({4, 3})};
   });
   ASSERT_EQ(c.results[0].kind, Kind::kViewOfGraph);
-  EXPECT_EQ(c.results[0].strides, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(c.results[0].strides, (std::vector<SymExpr>{0, 1}));
 }
 
 TEST(Semantics, ACopyIsAResultOfItsOwn) {

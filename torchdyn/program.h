@@ -1,0 +1,57 @@
+// What a variant runs: a captured function, compiled, for one set of sizes or for any.
+//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled);
+//   Program::Results results = program.run(/*sizes=*/{}, inputs);
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "aten_bridge/autograd/compiled_function.h"
+#include "aten_bridge/symbolic/fit.h"
+#include "aten_bridge/trace/capture.h"
+#include "inductor/runtime/core/compiled_graph.h"
+
+namespace torchdyn {
+
+class Program {
+ public:
+  using CompiledGraphs = std::span<const std::shared_ptr<const inductor::CompiledGraph>>;
+  // `compiled`: forward, and backward where the capture has tangents. `numbers`: of the result.
+  Program(aten_bridge::Captured captured, std::vector<aten_bridge::SavedValue> saved,
+          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled);
+
+  struct Results {
+    std::vector<at::Tensor> tensors;
+    std::vector<int64_t> numbers;
+  };
+  // `sizes`: the values of s0, s1, ...; empty where there are no symbols. Changes the inputs that
+  // the function changes. AssumptionFailed: what capture read from values is otherwise now; nothing
+  // has changed then.
+  Results run(const aten_bridge::Samples& sizes, std::span<const at::Tensor> inputs) const;
+
+ private:
+  // All that depends on sizes, at given ones.
+  struct Sized {
+    std::shared_ptr<const aten_bridge::CompiledFunction> function;
+    std::vector<aten_bridge::ResultSource> results;
+    std::vector<int64_t> numbers;
+  };
+  std::shared_ptr<const Sized> at(const aten_bridge::Samples& sizes) const;
+  std::shared_ptr<const Sized> make(const aten_bridge::Samples& sizes) const;
+  std::vector<at::Tensor> run_checked(const Sized& sized, std::vector<at::Tensor> primals) const;
+
+  const std::shared_ptr<const aten_bridge::Captured> captured_;
+  const std::vector<aten_bridge::SavedValue> saved_;
+  const std::vector<aten_bridge::SymExpr> numbers_;
+  const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
+
+  std::shared_ptr<const Sized> fixed_;  // where there are no symbols
+  mutable std::mutex mutex_;
+  mutable absl::flat_hash_map<aten_bridge::Samples, std::shared_ptr<const Sized>> by_sizes_;
+};
+
+}  // namespace torchdyn
