@@ -64,7 +64,7 @@ class _Trace:
         for place, fake in zip(self.places, fakes):
             leaves[place] = fake
         result = self.function(*tree_unflatten(leaves, self.structure))
-        tensors, self.rebuild = split_result(result)
+        tensors, _, self.rebuild = split_result(result)
         return tensors
 
     def result_of(self, tensors):

@@ -28,6 +28,12 @@ class Explanation:
         reasons += [reason for graph in self.graphs for reason in graph.refusals]
         return list(dict.fromkeys(reason for reason in reasons if reason))
 
+    @property
+    def rejected(self) -> list[str]:
+        """Kernels that the compiler did not take, whose operators are calls instead, and its words."""
+        graphs = [g for compiled in self.graphs for v in compiled.variants for g in v["graphs"]]
+        return list(dict.fromkeys(line for graph in graphs for line in graph["rejected"]))
+
     def __str__(self) -> str:
         parts = [f"{len(self.graphs)} graphs, {sum(self.graph_breaks.values())} graph breaks"]
         parts += [f"graph {number}\n{graph}".rstrip() for number, graph in enumerate(self.graphs)]
@@ -50,7 +56,7 @@ class Watched:
 
     def __call__(self, graph_module, example_inputs):
         graph = CompiledGraph(graph_module, self._options)
-        self.graphs.append(graph.compiled)
+        self.graphs += graph.graphs
         return graph.function
 
     def explanation(self) -> Explanation:

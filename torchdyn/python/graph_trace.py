@@ -1,7 +1,7 @@
 """An FX graph as a callable for the trace: its nodes, and the higher-order ones, by our own hand.
 
     traced = GraphTrace(graph_module)
-    tensors, rebuild = traced(*inputs, *traced.attributes())   # what _C.Compiled asks of a trace
+    tensors, numbers, rebuild = traced(*inputs, *traced.attributes())   # as _C.Compiled asks
     result = traced.eager(*inputs, *traced.attributes())
 """
 from functools import partial
@@ -58,23 +58,27 @@ def run_graph(module, *args):
     return GraphRun(module).run(*args) if isinstance(module, fx.GraphModule) else module(*args)
 
 
-def _rebuild(leaves, places, structure, tensors):
+def _rebuild(leaves, tensor_places, number_places, structure, tensors, numbers=()):
     leaves = list(leaves)
-    for place, tensor in zip(places, tensors):
+    for place, tensor in zip(tensor_places, tensors):
         leaves[place] = tensor
+    for place, number in zip(number_places, numbers):
+        leaves[place] = number
     return tree_unflatten(leaves, structure)
 
 
 def split_result(result):
-    """(tensors of a pytree, None or what makes such a pytree of other tensors)."""
+    """(tensors of a pytree, its ints, None or what makes such a pytree of other ones)."""
     leaves, structure = tree_flatten(result)
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-    tensors = [leaves[place] for place in places]
+    tensor_places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    number_places = [i for i, leaf in enumerate(leaves) if type(leaf) is int]
+    tensors = [leaves[place] for place in tensor_places]
     if type(result) in (list, tuple) and len(result) == len(tensors) == len(leaves):
-        return tensors, None if type(result) is list else type(result)
+        return tensors, [], None if type(result) is list else type(result)
     # A fake must not outlive its trace.
     rest = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-    return tensors, partial(_rebuild, rest, places, structure)
+    numbers = [leaves[place] for place in number_places]
+    return tensors, numbers, partial(_rebuild, rest, tensor_places, number_places, structure)
 
 
 def _calls(module, function):

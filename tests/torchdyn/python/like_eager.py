@@ -54,6 +54,7 @@ class LikeEager(unittest.TestCase):
         return watched.graphs
 
     def check_reasons(self, watched, eager_reason):
+        self.assertEqual(watched.explanation().rejected, [])
         reasons = watched.explanation().eager_reasons
         if eager_reason is None:
             self.assertTrue(watched.graphs, "nothing was compiled")
