@@ -20,19 +20,19 @@ BATCHES = (2, 3)
 KINDS = ("training", "inference")
 
 
-def measure(name, backend="torchdyn", inductor=False, steps=20):
+def measure(name, backend="torchdyn", inductor=False, steps=20, device="cpu", autocast=False):
     """A dict: problems, eager_reasons, graphs, breaks (reason -> how often) of the kind of step that
-    has most, and where asked for the times in seconds."""
+    has most, and where asked for the times in seconds. `autocast`: to bfloat16."""
     torch._dynamo.config.allow_rnn = True  # else Dynamo leaves LSTMs and GRUs to eager
     torch.manual_seed(0)
-    task = ROWS[name].build()
+    task = ROWS[name].build().to(device)
     record = {"model": name, "problems": [], "eager_reasons": [], "breaks": {}, "graphs": 0}
     if steps:  # before anything is in a cache
-        record |= _times(task, [None, "eager", backend] + ["inductor"] * inductor, steps)
+        record |= _times(task, [None, "eager", backend] + ["inductor"] * inductor, steps, autocast)
     for kind in KINDS:
         for dynamic in (None, True):
-            problems, watched = _compared(task, backend, kind, dynamic)
-            record["problems"] += problems
+            problems, watched = _compared(task, backend, kind, dynamic, autocast)
+            record["problems"] += problems + watched.explanation().rejected
             record["eager_reasons"] += watched.explanation().eager_reasons
             record["graphs"] = max(record["graphs"], watched.made)
             record["breaks"] = max(record["breaks"], watched.explanation().graph_breaks,
@@ -54,7 +54,7 @@ class Counted(Watched):
         return (self.other or super().__call__)(graph_module, example_inputs)
 
 
-def _compared(task, backend, kind, dynamic):
+def _compared(task, backend, kind, dynamic, autocast):
     """(problems of two batch sizes, one after the other, the backend)."""
     torch._dynamo.reset()
     watched = Counted(backend)
@@ -64,32 +64,38 @@ def _compared(task, backend, kind, dynamic):
     for batch in BATCHES:
         eager, precise = copy.deepcopy(task), copy.deepcopy(task).double()
         subject.load_state_dict(copy.deepcopy(task.state_dict()))
-        found = differences(run_step(subject, subject.inputs(batch), compiled, train),
-                            run_step(eager, eager.inputs(batch), train=train),
+        found = differences(run_step(subject, subject.inputs(batch), compiled, train, autocast),
+                            run_step(eager, eager.inputs(batch), train=train, autocast=autocast),
                             run_step(precise, precise.inputs(batch), train=train))
         how = f"{kind}{', dynamic' if dynamic else ''}, batch {batch}: "
         problems += [how + line for line in found]
     return problems, watched
 
 
-def _times(task, backends, steps):
+def _times(task, backends, steps, autocast):
     """First step and, over interleaved rounds, the median step of training; None is eager itself."""
     functions, record = {}, {}
+    device = next(task.parameters()).device
+
+    def timed(inputs, function):
+        start = time.perf_counter()
+        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+            loss, _outputs = function(**inputs)
+        loss.backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
     for backend in backends:
         torch._dynamo.reset()
         subject = copy.deepcopy(task)
         inputs = subject.inputs(BATCHES[0])
         function = subject if backend is None else torch.compile(subject, backend=backend)
-        start = time.perf_counter()
-        run_step(subject, inputs, function)
-        record[f"first_{backend or 'plain'}"] = time.perf_counter() - start
+        record[f"first_{backend or 'plain'}"] = timed(inputs, function)
         if backend != "eager":
-            functions[backend or "plain"] = (subject, inputs, function)
+            functions[backend or "plain"] = (inputs, function)
     samples = {backend: [] for backend in functions}
     for _ in range(steps):
-        for backend, (subject, inputs, function) in functions.items():
-            start = time.perf_counter()
-            loss, _outputs = function(**inputs)
-            loss.backward()
-            samples[backend].append(time.perf_counter() - start)
+        for backend, call in functions.items():
+            samples[backend].append(timed(*call))
     return record | {f"step_{b}": statistics.median(s) for b, s in samples.items()}

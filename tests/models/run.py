@@ -5,6 +5,7 @@
   tests/models/run.py --quick          the handful that continuous integration runs, no times
   tests/models/run.py --inductor       Inductor's times beside ours: minutes a model
   tests/models/run.py --models 'bert|t5' --steps 0 --record FILE
+  tests/models/run.py --device cuda --autocast
 
 PYTHONPATH names the built package (build/dev/python). Each model has a process of its own. A model
 passes where training and inference, with static and dynamic sizes and two batch sizes one after the
@@ -38,7 +39,8 @@ def child(name, arguments, results):
     with tempfile.TemporaryDirectory() as cold:
         os.environ |= {"TORCHDYN_CACHE_DIR": cold, "TORCHINDUCTOR_CACHE_DIR": cold}
         try:
-            results.send(measure(name, arguments.backend, arguments.inductor, arguments.steps))
+            results.send(measure(name, arguments.backend, arguments.inductor, arguments.steps,
+                                 arguments.device, arguments.autocast))
         except Exception as error:  # the table tells; the other models go on
             results.send(lost(name, f"{type(error).__name__}: {error}"))
 
@@ -158,6 +160,8 @@ def parse():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--inductor", action="store_true")
     parser.add_argument("--backend", default="torchdyn", help="another backend in our place")
+    parser.add_argument("--device", default="cpu", help="cuda: on a GPU")
+    parser.add_argument("--autocast", action="store_true", help="eager and ours under bfloat16 autocast")
     parser.add_argument("--steps", type=int, help="timed steps; 0 measures no times")
     parser.add_argument("--show", type=int, default=3, help="reasons told of a model")
     parser.add_argument("--record", help="a file to which a JSON line a model is added")

@@ -24,12 +24,16 @@ class Step:
     values: dict[str, torch.Tensor]
 
 
-def run_step(task, inputs, function=None, train=True):
-    """Of one call of `function`, the task itself by default; in training with its backward."""
+def run_step(task, inputs, function=None, train=True, autocast=False):
+    """Of one call of `function`, the task itself by default; in training with its backward.
+
+    `autocast`: to bfloat16, around the forward.
+    """
     task.train(train)
     task.zero_grad(set_to_none=True)
     function = task if function is None else function
-    with torch.set_grad_enabled(train):
+    device = next(task.parameters()).device.type
+    with torch.set_grad_enabled(train), torch.autocast(device, torch.bfloat16, enabled=autocast):
         loss, outputs = function(**inputs)
     if train:
         loss.backward()

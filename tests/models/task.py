@@ -21,12 +21,12 @@ class Task(torch.nn.Module):
         return self.run(self.model, **inputs)
 
     def inputs(self, batch):
-        """The same numbers on every call; floating ones in the model's dtype."""
-        dtype = next(self.parameters()).dtype
+        """The same numbers on every call, on the model's device; floating ones in its dtype."""
+        like = next(self.parameters())
         with torch.random.fork_rng():
             torch.manual_seed(batch)
             made = self.make_inputs(batch)
-        return {name: value.to(dtype) if value.is_floating_point() else value
+        return {name: value.to(like) if value.is_floating_point() else value.to(like.device)
                 for name, value in made.items()}
 
 
