@@ -155,34 +155,6 @@ Types solve_triangular(Arguments a) {
   return {by_columns(sizes, matrix.scalar_type(), matrix)};
 }
 
-// (self, b, rcond?, *, driver?): solution, residuals, rank, singular values; what the driver does
-// not tell is empty
-Types lstsq(Arguments a) {
-  const at::Tensor &self = tensor(a, 0), &b = tensor(a, 1);
-  const std::string driver = !a[3].isNone()   ? a[3].toStringRef()
-                             : self.is_cuda() ? "gels"
-                                              : "gelsy";
-  const int64_t rows = self.size(-2), columns = self.size(-1);
-  const bool ranks = driver != "gels", values = driver == "gelsd" || driver == "gelss";
-  if (rows > columns && values) size_depends_on_values("aten::linalg_lstsq");
-  const bool vector = self.dim() - 1 == b.dim() && b.sizes() == self.sizes().slice(0, b.dim());
-  const int64_t sides = vector ? 1 : b.size(-1);
-  const Sizes batch = vector ? self.sizes().slice(0, self.dim() - 2).vec() : batch_of(self, b);
-  const Sizes own_batch = self.sizes().slice(0, self.dim() - 2).vec();
-  TensorType solution =
-      by_columns(with(batch, {std::max(rows, columns), sides}), self.scalar_type(), self);
-  solution.sizes.end()[-2] = columns;
-  if (vector) {
-    solution.sizes.pop_back();
-    solution.strides.pop_back();
-  }
-  const auto real = c10::toRealValueType(self.scalar_type());
-  const bool residuals = rows > columns && driver == "gels";
-  return {solution, dense(residuals ? with(batch, {sides}) : Sizes{0}, real, self),
-          dense(ranks ? own_batch : Sizes{0}, at::kLong, self),
-          dense(values ? with(own_batch, {std::min(rows, columns)}) : Sizes{0}, real, self)};
-}
-
 constexpr ShapeRule kRules[] = {
     {"aten::dot", scalar},
     {"aten::vdot", scalar},
@@ -202,7 +174,6 @@ constexpr ShapeRule kRules[] = {
     {"aten::linalg_eig", eig},
     {"aten::_linalg_svd", svd},
     {"aten::_linalg_eigvals", eigvals},
-    {"aten::linalg_lstsq", lstsq},
     {"aten::ormqr", ormqr},
     {"aten::geqrf", geqrf},
 };

@@ -233,6 +233,24 @@ bool layers_of_cells(const c10::OperatorHandle& op, Stack& stack) {
   return false;
 }
 
+// LibTorch takes the places from memory, without an operator: they are numbers that the program
+// reads. (self, tensor_indices_or_sections, dim)
+bool tensor_split(const c10::OperatorHandle&, Stack& stack) {
+  const at::Tensor places = torch::jit::peek(stack, 1, 3).toTensor();
+  if (!places.is_cpu() || places.scalar_type() != at::kLong || places.dim() > 1) return false;
+  std::vector<c10::IValue> args = torch::jit::pop(stack, 3);
+  if (places.dim() == 0) {
+    args[1] = places.item<int64_t>();
+    call_instead("aten::tensor_split.sections", std::move(args), stack);
+    return true;
+  }
+  std::vector<int64_t> indices;
+  for (const at::Tensor& place : places.unbind()) indices.push_back(place.item<int64_t>());
+  args[1] = indices;
+  call_instead("aten::tensor_split.indices", std::move(args), stack);
+  return true;
+}
+
 constexpr Rewrite kRewrites[] = {
     {"aten::_fused_adam_", fused_step},
     {"aten::_fused_adam_.tensor_lr", fused_step},
@@ -248,6 +266,7 @@ constexpr Rewrite kRewrites[] = {
     {"aten::gru.input", layers_of_cells},
     {"aten::rnn_tanh.input", layers_of_cells},
     {"aten::rnn_relu.input", layers_of_cells},
+    {"aten::tensor_split.tensor_indices_or_sections", tensor_split},
     {"aten::resize_", resize_},
     {"aten::resize_as_", resize_as_},
     {"aten::bernoulli_.float", bernoulli_},

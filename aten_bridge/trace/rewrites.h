@@ -2,8 +2,9 @@
 //   if (const Rewrite* rewrite = find_rewrite("aten::native_batch_norm")) rewrite->run(op, stack);
 //
 // For operators whose schema hides a mutation, which functionalization would lose; for those whose
-// lists it does not understand; for those whose results' sizes only a kernel knows; and for
-// questions that a device's kernel answers from metadata alone.
+// lists it does not understand; for those whose results' sizes only a kernel knows; for questions
+// that a device's kernel answers from metadata alone; and for what kernels read without an
+// operator.
 #pragma once
 
 #include <string_view>

@@ -24,6 +24,7 @@ constexpr Row kRows[] = {
     {"aten::nonzero", ReadsValues::kSizes},
     {"aten::masked_select", ReadsValues::kSizes},
     {"aten::bincount", ReadsValues::kSizes},
+    {"aten::linalg_lstsq", ReadsValues::kSizes},
     {"aten::_ctc_loss.Tensor", ReadsValues::kSizes},
     {"aten::repeat_interleave.Tensor", ReadsValues::kSizes},
 };

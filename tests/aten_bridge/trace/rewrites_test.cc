@@ -127,5 +127,33 @@ TEST(Rewrites, AStepOfFusedSgdWithoutMomentumChangesItsParameters) {
   });
 }
 
+// LibTorch reads the places itself; here each run checks that they are the same.
+TEST(Rewrites, ATensorIsSplitAtPlacesThatATensorHolds) {
+  expect_same_as_eager(
+      {{"x", leaf({7, 6})}, {"places", torch::tensor({1, 4})}, {"count", torch::tensor(3)}},
+      [](const Tensors& t) {
+        Tensors parts;
+        for (const at::Tensor& part : at::tensor_split(t[0], t[1], 0)) parts.push_back(part * 2);
+        for (const at::Tensor& part : at::tensor_split(t[0], t[2], 1)) parts.push_back(part * 3);
+        return parts;
+      });
+}
+
+TEST(Rewrites, ASplitAtPlacesThatAreNoIntegersRaises) {
+  EXPECT_THROW(capture_named({{"x", leaf({7, 6})}, {"places", torch::rand({2})}},
+                             [](const Tensors& t) { return at::tensor_split(t[0], t[1], 0); }),
+               c10::Error);
+}
+
+// How many residuals there are depends on the rank.
+TEST(Rewrites, LeastSquaresTakeTheSizesThatTheyHave) {
+  expect_same_as_eager({{"a", torch::randn({5, 3})}, {"b", torch::randn({5, 2})}},
+                       [](const Tensors& t) {
+                         const auto [solution, residuals, rank, values] =
+                             at::linalg_lstsq(t[0], t[1], std::nullopt, "gelsd");
+                         return Tensors{solution * 2, residuals + 1, rank + 1, values + 1};
+                       });
+}
+
 }  // namespace
 }  // namespace aten_bridge
