@@ -38,7 +38,7 @@ std::string_view name_of(OpKind kind) {
 
 OperatorRow row_of(const OperatorInfo& info) {
   const OpKind kind = inductor::kind_of(info.name);
-  const bool has_shape = info.shape.exists();
+  const bool has_shape = info.shape.exists() || info.reads == aten_bridge::ReadsValues::kSizes;
   const bool is_lowered = has_shape && kind != OpKind::kExtern && kind != OpKind::kRandom;
   const std::string loops(is_lowered ? name_of(kind) : "");
   if (info.refusal) return {info.name, "refused", std::string(*info.refusal)};
