@@ -1,4 +1,5 @@
-// Elementwise operators without a C++ Meta kernel.
+// Elementwise operators without a C++ Meta kernel, or whose own does not check what others do.
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/result_type_native.h>
@@ -88,12 +89,31 @@ Types native_dropout_backward(Arguments a) {
 // at::empty_like(self, contiguous), drawn into
 Types bernoulli(Arguments a) { return {dense(tensor(a, 0).sizes().vec(), tensor(a, 0))}; }
 
+// (self, *, approximate)
+Types gelu(Arguments a) {
+  const std::string& approximate = a[1].toStringRef();
+  TORCH_CHECK(approximate == "none" || approximate == "tanh",
+              "approximate argument must be either none or tanh.");
+  return unary(a);
+}
+
+// (self, mask, value)
+Types masked_fill(Arguments a) {
+  const at::Tensor& self = tensor(a, 0);
+  TORCH_CHECK(tensor(a, 2).dim() == 0,
+              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+              tensor(a, 2).dim(), " dimension(s).");
+  return {dense(at::infer_size(self.sizes(), tensor(a, 1).sizes()), self)};
+}
+
 constexpr ShapeRule kRules[] = {
     {"aten::relu", unary},
     {"aten::abs", absolute},
     {"aten::nan_to_num", unary},
     {"aten::hardtanh", unary},
     {"aten::hardswish", unary},
+    {"aten::gelu", gelu},
+    {"aten::masked_fill.Tensor", masked_fill},
     {"aten::isnan", unary_to_bool},
     {"aten::isinf", unary_to_bool},
     {"aten::logical_not", unary_to_bool},

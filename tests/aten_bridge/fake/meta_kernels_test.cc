@@ -44,10 +44,6 @@ const Sample kSamples[] = {
      [] {
        return BoxedArgs{permuted(), permuted() > 0.5, num(0)};
      }},
-    {"aten::masked_fill.Tensor",
-     [] {
-       return BoxedArgs{permuted(), f({4}) > 0.5, f({})};
-     }},
     // reductions
     {"aten::sum",
      [] {

@@ -50,6 +50,22 @@ BoxedArgs attention_backward(bool causal) {
 }
 
 const Sample kSamples[] = {
+    {"aten::gelu",
+     [] {
+       return BoxedArgs{permuted(), "tanh"};
+     }},
+    {"aten::gelu",
+     [] {
+       return BoxedArgs{f({2, 3}), "none"};
+     }},
+    {"aten::masked_fill.Tensor",
+     [] {
+       return BoxedArgs{permuted(), f({4}) > 0.5, f({})};
+     }},
+    {"aten::masked_fill.Tensor",
+     [] {
+       return BoxedArgs{f({3, 1}), f({2, 1, 4}) > 0.5, f({})};
+     }},
     {"aten::resize",
      [] {
        return BoxedArgs{permuted(), Ints{5, 3}, none()};

@@ -203,6 +203,16 @@ TEST(Refusal, AnOperatorWithoutRuleIsNamed) {
       AllOf(HasSubstr("aten::_dirichlet_grad"), HasSubstr("no shape rule")));
 }
 
+TEST(Refusal, WhatKernelsAloneCheckRaisesToo) {
+  const Named inputs{{"x", torch::randn({3, 3})}, {"v", torch::ones({1})}};
+  EXPECT_THROW(capture_named(inputs, [](const Tensors& t) { return Tensors{at::gelu(t[0], "x")}; }),
+               c10::Error);
+  EXPECT_THROW(
+      capture_named(inputs,
+                    [](const Tensors& t) { return Tensors{t[0].masked_fill(t[0] > 0, t[1])}; }),
+      c10::Error);
+}
+
 TEST(Refusal, ExceptionsOfTheCallablePassThrough) {
   struct Own {};
   const at::Tensor x = torch::zeros({2});
