@@ -44,20 +44,6 @@ struct Planned {
   Report report;
 };
 
-// A graph's kernels run on one device: on the GPU, where any of its tensors is. A graph without
-// tensors is for the CPU.
-Device device_of(const Graph& graph) {
-  Device device;
-  const auto see = [&](const TensorType& type) {
-    if (device.kind == Device::Kind::kCpu) device = type.device;
-  };
-  for (const auto& input : graph.inputs()) see(input.type());
-  for (const auto& node : graph.nodes())
-    for (const auto& type : node->outputs)
-      if (type) see(*type);
-  return device;
-}
-
 std::string device_text(const Device& device) {
   return device.kind == Device::Kind::kCpu ? "the CPU" : str_cat("cuda:", device.index);
 }

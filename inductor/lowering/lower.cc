@@ -22,16 +22,42 @@ Verdict lower_by(const LoweringRow& row, Builder& builder, const Node& node) {
   return row.lower != nullptr ? row.lower(builder, node) : Verdict::no("always an extern call");
 }
 
+template <class See>
+void for_each_type(const Node& node, const See& see) {
+  for (const Value& input : node.inputs()) see(input.type());
+  for (const auto& type : node.outputs)
+    if (type) see(*type);
+}
+
+// Kernels reach memory of their own device alone.
+bool is_elsewhere(const Node& node, const aten_bridge::Device& device) {
+  bool found = false;
+  for_each_type(node, [&](const aten_bridge::TensorType& type) { found |= type.device != device; });
+  return found;
+}
+
 }  // namespace
+
+aten_bridge::Device device_of(const aten_bridge::Graph& graph) {
+  aten_bridge::Device device;
+  const auto see = [&](const aten_bridge::TensorType& type) {
+    if (device.kind == aten_bridge::Device::Kind::kCpu) device = type.device;
+  };
+  for (const Value& input : graph.inputs()) see(input.type());
+  for (const auto& node : graph.nodes()) for_each_type(*node, see);
+  return device;
+}
 
 LoopProgram lower(const aten_bridge::Graph& graph, aten_bridge::Numerics numerics,
                   const LeftToAten& left) {
   Builder builder(graph, numerics);
+  const aten_bridge::Device device = device_of(graph);
   for (const auto& node : graph.nodes()) {
     const std::string& origin = node->origin.empty() ? node->op : node->origin;
     builder.set_origin(origin);
     const LoweringRow* row = find_lowering(node->op);
-    bool leave = left.contains(origin) && kind_of(node->op) != OpKind::kView;
+    const bool runs = kind_of(node->op) != OpKind::kView;
+    bool leave = runs && (left.contains(origin) || is_elsewhere(*node, device));
     leave |= builder.keeps_eagers_bits() && row && rounds_otherwise(*row, *node);
     if (!leave && row && lower_by(*row, builder, *node)) continue;
     builder.extern_call(*node);

@@ -26,6 +26,11 @@ aten_bridge::Recompute recompute_of(const aten_bridge::Node& node);
 // what they are: they run nothing.
 using LeftToAten = absl::flat_hash_set<std::string>;
 
+// A graph's kernels run on one device: on the GPU, where any of its tensors is. A graph without
+// tensors is for the CPU.
+aten_bridge::Device device_of(const aten_bridge::Graph& graph);
+
+// An operator with a tensor on another device is an extern call, too.
 LoopProgram lower(const aten_bridge::Graph& graph,
                   aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault,
                   const LeftToAten& left = {});
