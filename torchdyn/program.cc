@@ -125,7 +125,13 @@ std::shared_ptr<const Program::Sized> Program::at(const Samples& sizes) const {
     const std::lock_guard lock(mutex_);
     if (const auto found = by_sizes_.find(sizes); found != by_sizes_.end()) return found->second;
   }
-  auto made = make(sizes);
+  std::shared_ptr<const Sized> made;
+  try {
+    made = make(sizes);
+  } catch (const aten_bridge::InternalError& error) {  // another variant serves the call
+    throw aten_bridge::AssumptionFailed(std::string("internal error at other sizes: ") +
+                                        error.what());
+  }
   const std::lock_guard lock(mutex_);
   if (by_sizes_.size() >= kMostSizes) by_sizes_.clear();
   return by_sizes_.emplace(sizes, std::move(made)).first->second;
