@@ -18,6 +18,12 @@ _CHECKS = (torch._check, torch._check_is_size, torch.ops.aten._assert_scalar.def
            torch.ops.aten.sym_constrain_range_for_size.default)
 
 
+# What changes the mode of all that follows: a piece must not end within.
+_MODES = (torch._C._set_grad_enabled, torch.amp.autocast_mode._enter_autocast,
+          torch.amp.autocast_mode._exit_autocast, torch.autograd.grad_mode._enter_inference_mode,
+          torch.autograd.grad_mode._exit_inference_mode)
+
+
 class _Piece(torch.nn.Module):
     def __init__(self, function: Callable):
         super().__init__()
@@ -25,9 +31,10 @@ class _Piece(torch.nn.Module):
 
 
 def _symbols(node: fx.Node) -> set:
+    """Of its sizes and ints; a float that is read is guarded by value."""
     values = tree_leaves(node.meta.get("example_value"))
     return set().union(*(free_symbols(v) for v in values
-                         if isinstance(v, (torch.Tensor, torch.SymInt, torch.SymFloat))))
+                         if isinstance(v, (torch.Tensor, torch.SymInt))))
 
 
 def _has_tensor(node: fx.Node) -> bool:
@@ -54,9 +61,10 @@ def _pieces(module: fx.GraphModule) -> dict[fx.Node, int]:
 
 
 def in_segments(module: fx.GraphModule, compile_graph: Callable[[fx.GraphModule], Callable]):
-    """The graph as a callable of such pieces; None where it is one piece."""
+    """The graph as a callable of such pieces; None where it is one piece, or changes modes."""
     pieces = _pieces(module)
-    if not any(piece % 2 for piece in pieces.values()):
+    reads = any(piece % 2 for piece in pieces.values())
+    if not reads or any(node.target in _MODES for node in module.graph.nodes):
         return None
     split = split_module(module, module, pieces.__getitem__)
     for name, child in list(split.named_children()):

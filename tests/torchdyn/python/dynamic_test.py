@@ -185,6 +185,28 @@ class SizesOfValues(Sizes):
             return x.narrow(0, 0, n) * 2, torch.arange(n)
         self.check_sizes(f, *((torch.randn(10, 5), torch.tensor(k)) for k in range(2, 10)), dynamic=None)
 
+    def test_what_is_read_beside_a_change_of_mode_is_one_graph_a_size(self):
+        model = nn.Linear(5, 3)
+
+        def f(m, x):
+            with torch.no_grad():
+                i = (x.sum(1) > 0).nonzero()[:, 0]
+            return m(x[i])
+        torch._dynamo.reset()
+        compiled = torch.compile(f, backend="torchdyn")
+        for _ in range(3):
+            x = torch.randn(8, 5)
+            torch.testing.assert_close(compiled(model, x), f(model, x))
+            self.assertTrue(compiled(model, x).requires_grad)
+
+    def test_a_float_that_is_read_cuts_nothing(self):
+        watched = Watched()
+        compiled = torch.compile(lambda x, s: (x * s.item()).sin(), backend=watched, fullgraph=True)
+        x = torch.randn(4, 3)
+        for scale in (2.0, 2.0, 3.0):
+            torch.testing.assert_close(compiled(x, torch.tensor(scale)), (x * scale).sin())
+        self.assertEqual(len(watched.graphs), 1)
+
     def test_a_failed_check_is_eagers_error(self):
         def f(x, k):
             n = k.item()
