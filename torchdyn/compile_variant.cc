@@ -254,9 +254,9 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
   const std::vector<const Graph*> graphs = traced.graphs();
   for (size_t i = 0; i < graphs.size(); ++i)
     variant.explanation.graphs.push_back(explain_graph(*graphs[i], *compiled[i]));
-  variant.program =
-      std::make_unique<const Program>(std::move(traced.captured), std::move(traced.partition.saved),
-                                      std::move(traced.numbers), compiled);
+  variant.program = std::make_unique<const Program>(
+      std::move(traced.captured), std::move(traced.partition.saved), std::move(traced.numbers),
+      compiled, variant.sizes.has_value());
 }
 
 }  // namespace

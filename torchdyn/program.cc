@@ -85,13 +85,11 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled,
 }  // namespace
 
 Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
-                 std::vector<SymExpr> numbers, CompiledGraphs compiled)
+                 std::vector<SymExpr> numbers, CompiledGraphs compiled, bool has_symbols)
     : captured_(std::make_shared<const Captured>(std::move(captured))),
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
       compiled_(compiled.begin(), compiled.end()) {
-  const bool has_symbols = std::any_of(compiled_.begin(), compiled_.end(),
-                                       [](const auto& graph) { return graph->linked == nullptr; });
   if (!has_symbols) fixed_ = make({});
 }
 

@@ -1,5 +1,5 @@
 // What a variant runs: a captured function, compiled, for one set of sizes or for any.
-//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled);
+//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled, false);
 //   Program::Results results = program.run(/*sizes=*/{}, inputs);
 #pragma once
 
@@ -21,8 +21,9 @@ class Program {
  public:
   using CompiledGraphs = std::span<const std::shared_ptr<const inductor::CompiledGraph>>;
   // `compiled`: forward, and backward where the capture has tangents. `numbers`: of the result.
+  // `has_symbols`: every run says their values.
   Program(aten_bridge::Captured captured, std::vector<aten_bridge::SavedValue> saved,
-          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled);
+          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled, bool has_symbols);
 
   struct Results {
     std::vector<at::Tensor> tensors;

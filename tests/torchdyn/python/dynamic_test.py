@@ -67,6 +67,11 @@ class AnySize(Sizes):
             return x * n + torch.arange(n)[:, None], n * 2 + 1, torch.full((n,), 3.0)
         self.check_batches(f, lambda n: torch.randn(n, 3))
 
+    def test_a_view_whose_size_is_a_number(self):
+        table = torch.randn(32, 3)
+        torch._dynamo.mark_static(table)
+        self.check_sizes(lambda t, n: t[:n], *((table, n) for n in (4, 9, 7)))
+
     def test_an_int_argument(self):
         self.check_sizes(lambda x, n: x.sum() + torch.ones(n), (torch.randn(3), 4), (torch.randn(3), 9))
 
