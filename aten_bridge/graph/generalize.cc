@@ -8,34 +8,17 @@
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/extract.h"
 #include "aten_bridge/graph/text.h"
 
 namespace aten_bridge {
 namespace {
 
-using CopyNode =
-    std::function<Node*(Graph& copy, const Node& node, std::vector<Argument> copied_args)>;
-
-Node* copy_node(Graph& copy, const Node& node, std::vector<Argument> args) {
-  return copy.add(node.op, std::move(args), node.outputs, node.origin);
-}
-
-Graph clone_with(const Graph& graph, const CopyNode& copy_of) {
-  Graph copy(graph.name);
-  absl::flat_hash_map<const Node*, Node*> copies;
-  const auto copied = [&](const Value& v) { return Value{copies.at(v.node), v.index}; };
-  for (const Value& input : graph.inputs())
-    copies[input.node] = copy.add_input(input.node->name, input.type()).node;
-  for (const auto& node : graph.nodes()) {
-    std::vector<Argument> args;
-    for (const Argument& a : node->args) args.push_back({a.name, map_tensors(a.value, copied)});
-    copies[node.get()] = copy_of(copy, *node, std::move(args));
-  }
-  std::vector<std::optional<Value>> outputs;
-  for (const auto& output : graph.outputs())
-    outputs.push_back(output ? std::optional(copied(*output)) : std::nullopt);
-  copy.set_outputs(std::move(outputs));
-  return copy;
+Graph copy_with(const Graph& graph, const std::function<void(Extract&, const Node&)>& copy_node) {
+  Extract copy(graph.name);
+  for (const Value& input : graph.inputs()) copy.add_input(input.node->name, input);
+  for (const auto& node : graph.nodes()) copy_node(copy, *node);
+  return std::move(copy).finish(graph.outputs());
 }
 
 // Arguments that are one double: those that differ from size to size count elements.
@@ -123,17 +106,19 @@ double numerator_of(const std::vector<double>& values) {
 // such a factor, whose divisor counts elements.
 Graph with_quotients(const Graph& graph, const std::vector<double>& numerators) {
   size_t position = 0;
-  return clone_with(graph, [&](Graph& copy, const Node& node, std::vector<Argument> args) {
+  return copy_with(graph, [&](Extract& copy, const Node& node) {
     double numerator = 0;
-    for (const Argument& argument : args)
+    for (const Argument& argument : node.args)
       if (std::holds_alternative<double>(argument.value)) numerator = numerators[position++];
-    if (numerator == 0 || node.op != "aten::mul.Scalar")
-      return copy_node(copy, node, std::move(args));
-    const double divisor = std::round(numerator / std::get<double>(args[1].value));
-    const Node* product =
-        copy.add(node.op, {args[0], {"other", numerator}}, node.outputs, node.origin);
-    return copy.add("aten::div.Scalar", {{"self", product->output(0)}, {"other", divisor}},
-                    node.outputs, node.origin);
+    if (numerator == 0 || node.op != "aten::mul.Scalar") return copy.add(node);
+    const double divisor = std::round(numerator / std::get<double>(node.args[1].value));
+    const Value self = copy.at(std::get<Value>(node.args[0].value));
+    const auto call = [&](std::string op, Value of, double other) {
+      return copy.graph()
+          .add(std::move(op), {{"self", of}, {"other", other}}, node.outputs, node.origin)
+          ->output(0);
+    };
+    copy.put(node.output(0), call("aten::div.Scalar", call(node.op, self, numerator), divisor));
   });
 }
 
@@ -198,7 +183,9 @@ bool has_symbols(const Node& node) {
   return found;
 }
 
-Graph clone(const Graph& graph) { return clone_with(graph, copy_node); }
+Graph clone(const Graph& graph) {
+  return copy_with(graph, [](Extract& copy, const Node& node) { copy.add(node); });
+}
 
 Graph substitute(const Graph& graph, const SymbolMap& values) {
   Graph copy = clone(graph);
