@@ -130,13 +130,10 @@ def dynamic_sizes(module: fx.GraphModule, attributes: int) -> _C.DynamicSizes | 
     try:
         symbols = _Symbols(open_sizes, {size for tensor in tensors for size in tensor.size()
                                         if type(size) is int})
-        samples = symbols.samples()
-        if not samples:
-            return None
         return _C.DynamicSizes(
             [_geometry(tensor, symbols.names) for tensor in tensors] + [None] * attributes,
             {i: _text(_expr(number), symbols.names) for i, number in numbers.items()},
-            samples)
+            symbols.samples())
     except _Unsupported:
         return None
 

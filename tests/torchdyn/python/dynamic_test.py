@@ -141,6 +141,15 @@ class WhenSizesOpen(Sizes):
         self.check_batches(lambda x: x * 2 if x.shape[0] > 8 else x.sin(),
                            lambda n: torch.randn(n, 3), sizes=(4, 7, 9, 32, 5), variants=2)
 
+    def test_a_size_that_guards_leave_few_values_is_fixed_with_the_reason(self):
+        torch._dynamo.reset()
+        watched = Watched()
+        compiled = torch.compile(lambda x: x * 2 if x.shape[0] < 6 else x, backend=watched, dynamic=True)
+        compiled(torch.randn(5))
+        compiled(torch.randn(2))
+        reasons = [v["fixed_reason"] for graph in watched.graphs for v in graph.variants]
+        self.assertIn("too few sizes", reasons[0])
+
     def test_many_sizes_do_not_reach_the_limit(self):
         graphs = self.check_batches(lambda x: x.cumsum(0), lambda n: torch.randn(n, 3), sizes=range(2, 40))
         self.assertIn("sizes: s0 = ", "\n".join(graphs[0].variants[0]["guards"]))
