@@ -2,6 +2,8 @@
 // while they write it.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,22 @@ class CppKernel : KernelText {
   EmittedKernel emit();
 
  private:
-  // A reduction's running value: in registers or in its target.
+  // Long float sums that keep a row: `iterations` of `loop` are added to a row of their own, on the
+  // stack, then that to the target.
+  struct Run {
+    const Loop* loop;
+    int64_t iterations;
+    std::vector<const Loop*> inside;  // those that choose an element of the row
+    SymExpr place;                    // in the row
+  };
+
+  // A reduction's running value: in registers, in the row of a run, or in its target.
   struct Accumulator {
-    std::string name;  // empty: in memory
+    std::string name;  // empty: the target
     VectorShape shape;
     DType dtype;
+    std::optional<Run> run;
+    bool is_in_memory() const { return name.empty() || run; }
   };
 
   // Arguments
@@ -45,9 +58,16 @@ class CppKernel : KernelText {
 
   // Reductions
   void begin_reduction(const Loop& outermost, const Reduction& r);
-  // Sets every element that the loops inside choose.
-  void fill(const Reduce& reduce, std::span<const Loop* const> inside, const std::string& value);
+  std::string element(int buffer, const SymExpr& index) const;
+  // Writes the line for every iteration of the loops, their variables named.
+  void for_each_element(std::span<const Loop* const> loops, const std::function<void()>& write);
+  void begin_run(const Loop& outermost, const Reduction& r);
+  // Where an iteration of `loop` is the last of a run.
+  void end_run(const Loop& loop, const Reduce& r);
   void reduce(const Reduce& r, Values& values, const Piece& piece);
+  // In memory: the target or a row.
+  void add(const Reduce& r, const SymExpr& index, Values& values, const Piece& piece,
+           const std::string& value);
   std::string running(const Accumulator& acc, const Piece& piece) const;
   void end_reduction(const Reduction& r);
 
@@ -62,6 +82,7 @@ class CppKernel : KernelText {
 
   std::string functions_;
   absl::flat_hash_map<const Reduce*, Accumulator> accumulators_;
+  std::vector<const Reduce*> begun_;  // in order, not yet ended
   int next_part_ = 0;
 };
 

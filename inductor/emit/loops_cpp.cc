@@ -104,6 +104,7 @@ void CppKernel::loop(const Loop& l) {
     const std::string name = enter(l);
     auto scope = writer_->open(for_head("int64_t", name, "0", names_.index(l.extent), "1"));
     body(l.body);
+    for (const Reduce* r : begun_) end_run(l, *r);
     leave(l);
   }
   for (const Reduction& r : started) end_reduction(r);

@@ -1,10 +1,29 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/emit/cpp_kernel.h"
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/cost.h"
 
 namespace inductor {
 
 using aten_bridge::str_cat;
 namespace {
+
+constexpr int64_t kShortestRun = 16;       // iterations
+constexpr int64_t kRunOfAny = 64;          // where their number is not known
+constexpr int64_t kMostInRow = 32 * 1024;  // elements, on the stack
+
+// How many of n additions are made in order before their sum is added to the result. The errors of
+// runs are independent and average out, so that n/run + run^2/n is to be small.
+int64_t run_length(std::optional<int64_t> n) {
+  if (!n) return kRunOfAny;
+  const auto best = static_cast<int64_t>(std::cbrt(0.5 * double(*n) * double(*n)));
+  return std::max(kShortestRun, best);
+}
 
 // One float that a whole sum runs through loses more than ATen's sums, which go pairwise; vectors
 // of floats run a share of it each.
@@ -17,10 +36,18 @@ DType running_dtype(ReduceOp op, DType dtype, int width) {
 
 void CppKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
   Accumulator& acc = accumulators_[r.reduce];
+  begun_.push_back(r.reduce);
   const Loop& innermost = r.inside.empty() ? outermost : *r.inside.back();
   acc.dtype = dtype(r.reduce->buffer);
   if (!r.in_registers) {
-    fill(*r.reduce, r.inside, identity(dialect_, r.reduce->op, acc.dtype));
+    const std::string start = identity(dialect_, r.reduce->op, acc.dtype);
+    std::vector<const Loop*> choosing;
+    for (const Loop* l : r.inside)
+      if (r.reduce->index.mentions(l->var)) choosing.push_back(l);
+    for_each_element(choosing, [&] {
+      writer_->line(str_cat(element(r.reduce->buffer, r.reduce->index), " = ", start, ";"));
+    });
+    begin_run(outermost, r);
     return;
   }
   acc.name = str_cat("acc", names_.next_accumulator++);
@@ -42,23 +69,69 @@ void CppKernel::begin_reduction(const Loop& outermost, const Reduction& r) {
   if (acc.shape.has_rest) writer_->line(str_cat(scalar, " ", acc.name, "_rest = ", start, ";"));
 }
 
-void CppKernel::fill(const Reduce& reduce, std::span<const Loop* const> inside,
-                     const std::string& value) {
+std::string CppKernel::element(int buffer, const SymExpr& index) const {
+  return str_cat(names_.buffers.at(buffer), "[", names_.index(index), "]");
+}
+
+void CppKernel::for_each_element(std::span<const Loop* const> loops,
+                                 const std::function<void()>& write) {
   std::vector<Writer::Scope> scopes;
-  std::vector<const Loop*> entered;
-  for (const Loop* l : inside) {
-    if (!reduce.index.mentions(l->var)) continue;
+  for (const Loop* l : loops) {
     const std::string name = enter(*l);
-    entered.push_back(l);
     scopes.push_back(writer_->open(for_head("int64_t", name, "0", names_.index(l->extent), "1")));
   }
-  writer_->line(str_cat(names_.buffers.at(reduce.buffer), "[", names_.index(reduce.index),
-                        "] = ", value, ";"));
+  write();
   while (!scopes.empty()) scopes.pop_back();
-  while (!entered.empty()) {
-    leave(*entered.back());
-    entered.pop_back();
+  for (size_t k = loops.size(); k-- > 0;) leave(*loops[k]);
+}
+
+void CppKernel::begin_run(const Loop& outermost, const Reduction& r) {
+  Accumulator& acc = accumulators_.at(r.reduce);
+  if (r.reduce->op != ReduceOp::kSum || !aten_bridge::is_floating(acc.dtype)) return;
+  const auto chooses = [&](const Loop* l) { return r.reduce->index.mentions(l->var); };
+  std::vector<const Loop*> over{&outermost};
+  std::copy_if(r.inside.begin(), r.inside.end(), std::back_inserter(over), std::not_fn(chooses));
+  SymExpr all = 1;
+  for (const Loop* l : over) all = all * l->extent;
+  const int64_t length = run_length(all.constant());
+  if (all.constant().value_or(2 * length) < 2 * length) return;
+  // From the inside out, until there are enough additions; an innermost loop is not cut.
+  int64_t additions = 1;
+  while (over.size() > 1 &&
+         (is_innermost(*over.back()) || additions * trip_count(*over.back()) <= length)) {
+    additions *= trip_count(*over.back());
+    over.pop_back();
   }
+  Run run{over.back(), std::max<int64_t>(1, length / additions), {}, 0};
+  SymExpr size = 1;
+  const auto below = std::find(r.inside.begin(), r.inside.end(), run.loop);
+  for (auto l = below == r.inside.end() ? r.inside.begin() : below; l != r.inside.end(); ++l) {
+    if (!chooses(*l)) continue;
+    run.inside.push_back(*l);
+    run.place = run.place * (*l)->extent + SymExpr::symbol((*l)->var);
+    size = size * (*l)->extent;
+  }
+  if (size.constant().value_or(kMostInRow + 1) > kMostInRow) return;
+  acc.name = str_cat("acc", names_.next_accumulator++);
+  acc.run = std::move(run);
+  writer_->line(str_cat("alignas(64) ", dialect_.type(acc.dtype, 1), " ", acc.name, "[", size.str(),
+                        "] = {};"));
+}
+
+void CppKernel::end_run(const Loop& loop, const Reduce& r) {
+  const Accumulator& acc = accumulators_.at(&r);
+  if (!acc.run || acc.run->loop != &loop) return;
+  std::optional<Writer::Scope> last;
+  if (const int64_t n = acc.run->iterations; n > 1) {
+    const std::string i = names_.index(SymExpr::symbol(loop.var));
+    last.emplace(writer_->open(str_cat("if (", i, " % ", n, " == ", n - 1, " || ", i,
+                                       " == ", names_.index(loop.extent - 1), ")")));
+  }
+  for_each_element(acc.run->inside, [&] {
+    const std::string kept = str_cat(acc.name, "[", names_.index(acc.run->place), "]");
+    writer_->line(str_cat(element(r.buffer, r.index), " += ", kept, ";"));
+    writer_->line(str_cat(kept, " = 0;"));
+  });
 }
 
 void CppKernel::reduce(const Reduce& r, Values& values, const Piece& piece) {
@@ -66,15 +139,13 @@ void CppKernel::reduce(const Reduce& r, Values& values, const Piece& piece) {
   const auto it = accumulators_.find(&r);
   if (it == accumulators_.end()) {  // every loop it reduced over had one iteration
     store(r.buffer, r.index, values, value);
-  } else if (it->second.name.empty() && piece.width > 1 && !r.index.mentions(around_.back()->var)) {
-    // All lanes reduce into one element.
-    const std::string element =
-        str_cat(names_.buffers.at(r.buffer), "[", names_.index(r.index), "]");
-    const std::string lanes = str_cat(across_lanes(r.op), "(", value, ")");
-    writer_->line(str_cat(element, " = ", combine(r.op, r.buffer, 1, element, lanes), ";"));
-  } else if (it->second.name.empty()) {
-    const std::string old = values.load(r.buffer, r.index, {});
-    values.store(r.buffer, r.index, {}, combine(r.op, r.buffer, piece.width, old, value));
+  } else if (it->second.is_in_memory()) {
+    const Accumulator& acc = it->second;
+    std::string& name = names_.buffers.at(r.buffer);
+    const std::string target_name = name;
+    if (acc.run) name = acc.name;
+    add(r, acc.run ? acc.run->place : r.index, values, piece, value);
+    name = target_name;
   } else {
     const std::string name = running(it->second, piece);
     const DType kept = it->second.dtype;
@@ -82,6 +153,19 @@ void CppKernel::reduce(const Reduce& r, Values& values, const Piece& piece) {
     const std::string added = widens ? dialect_.cast(kept, piece.width, value) : value;
     writer_->line(str_cat(name, " = ", combine(r.op, kept, piece.width, name, added), ";"));
   }
+}
+
+void CppKernel::add(const Reduce& r, const SymExpr& index, Values& values, const Piece& piece,
+                    const std::string& value) {
+  if (piece.width > 1 && !index.mentions(around_.back()->var)) {
+    // All lanes reduce into one element.
+    const std::string element = this->element(r.buffer, index);
+    const std::string lanes = str_cat(across_lanes(r.op), "(", value, ")");
+    writer_->line(str_cat(element, " = ", combine(r.op, r.buffer, 1, element, lanes), ";"));
+    return;
+  }
+  const std::string old = values.load(r.buffer, index, {});
+  values.store(r.buffer, index, {}, combine(r.op, r.buffer, piece.width, old, value));
 }
 
 std::string CppKernel::running(const Accumulator& acc, const Piece& piece) const {
@@ -95,7 +179,8 @@ void CppKernel::end_reduction(const Reduction& r) {
   const auto it = accumulators_.find(r.reduce);
   const Accumulator acc = it->second;
   accumulators_.erase(it);
-  if (acc.name.empty()) return;
+  std::erase(begun_, r.reduce);
+  if (acc.is_in_memory()) return;
   const auto join = [&](int width, std::string a, std::string b) {
     return combine(r.reduce->op, acc.dtype, width, std::move(a), std::move(b));
   };
