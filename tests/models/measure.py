@@ -4,6 +4,7 @@
     record["problems"]      # [] where everything holds
 """
 import copy
+import math
 import statistics
 import time
 
@@ -18,6 +19,7 @@ from step import differences, run_step
 ROWS = {row.name: row for row in [*language.ROWS, *vision.ROWS, *written.ROWS]}
 BATCHES = (2, 3)
 KINDS = ("training", "inference")
+SAMPLES = 5  # of inputs, where one does not satisfy: eager may be near float64 in it by luck
 
 
 def measure(name, backend="torchdyn", inductor=False, steps=20, device="cpu", autocast=False):
@@ -61,19 +63,27 @@ def _compared(task, backend, kind, dynamic, autocast):
     subject = copy.deepcopy(task)
     compiled = torch.compile(subject, backend=watched, dynamic=dynamic)
     train, problems = kind == "training", []
-    for batch in BATCHES:
-        eager, precise = copy.deepcopy(task), copy.deepcopy(task).double()
+
+    def steps(batch, sample):
+        """What one sample gives: compiled, in eager, in float64."""
         subject.load_state_dict(copy.deepcopy(task.state_dict()))
-        found = differences(run_step(subject, subject.inputs(batch), compiled, train, autocast),
-                            run_step(eager, eager.inputs(batch), train=train, autocast=autocast),
-                            run_step(precise, precise.inputs(batch), train=train))
+        eager, precise = copy.deepcopy(task), copy.deepcopy(task).double()
+        return (run_step(subject, subject.inputs(batch, sample), compiled, train, autocast),
+                run_step(eager, eager.inputs(batch, sample), train=train, autocast=autocast),
+                run_step(precise, precise.inputs(batch, sample), train=train))
+
+    for batch in BATCHES:
+        made = [steps(batch, 0)]
+        if differences(made):
+            made += [steps(batch, sample) for sample in range(1, SAMPLES)]
         how = f"{kind}{', dynamic' if dynamic else ''}, batch {batch}: "
-        problems += [how + line for line in found]
+        problems += [how + line for line in differences(made)]
     return problems, watched
 
 
 def _times(task, backends, steps, autocast):
-    """First step and, over interleaved rounds, the median step of training; None is eager itself."""
+    """First step and, over interleaved rounds, the median step of training; "gain" is eager's over
+    ours, an interval. `backends`: None (eager itself), "eager", ours and maybe Inductor."""
     functions, record = {}, {}
     device = next(task.parameters()).device
 
@@ -86,7 +96,7 @@ def _times(task, backends, steps, autocast):
             torch.cuda.synchronize()
         return time.perf_counter() - start
 
-    for backend in backends:
+    for backend in ["eager"] + backends:  # Dynamo's first tracing loads modules: it does not count
         torch._dynamo.reset()
         subject = copy.deepcopy(task)
         inputs = subject.inputs(BATCHES[0])
@@ -98,4 +108,14 @@ def _times(task, backends, steps, autocast):
     for _ in range(steps):
         for backend, call in functions.items():
             samples[backend].append(timed(*call))
-    return record | {f"step_{b}": statistics.median(s) for b, s in samples.items()}
+    record |= {f"step_{b}": statistics.median(s) for b, s in samples.items()}
+    if steps > 1:
+        record["gain"] = _interval([p / o for p, o in zip(samples["plain"], samples[backends[2]])])
+    return record
+
+
+def _interval(ratios):
+    """Where their median lies at 95 %: between two order statistics."""
+    ratios, half = sorted(ratios), len(ratios) / 2
+    at = max(0, int(half - 0.98 * math.sqrt(len(ratios))))
+    return ratios[at], ratios[-1 - at]

@@ -10,7 +10,9 @@
 PYTHONPATH names the built package (build/dev/python). Each model has a process of its own. A model
 passes where training and inference, with static and dynamic sizes and two batch sizes one after the
 other, are as near to float64 as eager in float32 is, and no call of it ran in eager. The exit
-status is 0 when all pass, but for those whose row says why they must fail. First steps are with cold caches, "net" of Dynamo's own capture.
+status is 0 when all pass, but for those whose row says why they must fail. First steps are with
+cold caches, "net" of Dynamo's own capture. Inductor's first steps take a minute each: those of
+several models at once (--jobs) fill the caches (--caches) with which a second run times the steps.
 """
 import argparse
 import json
@@ -37,7 +39,8 @@ def child(name, arguments, results):
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(max(1, os.cpu_count() // arguments.jobs))
     with tempfile.TemporaryDirectory() as cold:
-        os.environ |= {"TORCHDYN_CACHE_DIR": cold, "TORCHINDUCTOR_CACHE_DIR": cold}
+        caches = os.path.join(arguments.caches, name) if arguments.caches else cold
+        os.environ |= {"TORCHDYN_CACHE_DIR": caches, "TORCHINDUCTOR_CACHE_DIR": caches}
         try:
             results.send(measure(name, arguments.backend, arguments.inductor, arguments.steps,
                                  arguments.device, arguments.autocast))
@@ -150,6 +153,17 @@ def summary(records, backend):
         mean = geometric_mean(records, base, f"step_{backend}")
         if mean is not None:
             lines.append(f"a training step: {mean:.2f} times as fast as {name} (geometric mean)")
+    timed = [r for r in records if "gain" in r]
+    slower = [f"{r['model']} ({r['gain'][0]:.2f} to {r['gain'][1]:.2f})" for r in timed
+              if r["gain"][1] < 1]
+    if timed:
+        lines.append(f"slower than eager outside of the 95 % interval: {', '.join(slower) or 'none'}")
+    firsts = [(net(r, backend), net(r, "inductor"), r["model"]) for r in records
+              if "first_inductor" in r]
+    if firsts:
+        worst = max(firsts, key=lambda row: row[0] / max(row[1], 1e-9))
+        lines.append(f"first step, net: at most {worst[0] / max(worst[1], 1e-9):.3f} of Inductor's "
+                     f"({worst[2]})")
     return lines
 
 
@@ -164,11 +178,14 @@ def parse():
     parser.add_argument("--autocast", action="store_true", help="eager and ours under bfloat16 autocast")
     parser.add_argument("--steps", type=int, help="timed steps; 0 measures no times")
     parser.add_argument("--show", type=int, default=3, help="reasons told of a model")
+    parser.add_argument("--jobs", type=int, help="models at once: then only first steps compare")
+    parser.add_argument("--caches", help="a folder whose caches are used and kept: no first steps")
     parser.add_argument("--record", help="a file to which a JSON line a model is added")
     arguments = parser.parse_args()
     if arguments.steps is None:
         arguments.steps = 0 if arguments.quick else 20
-    arguments.jobs = 1 if arguments.steps else os.cpu_count()  # times need the machine
+    if arguments.jobs is None:
+        arguments.jobs = 1 if arguments.steps else os.cpu_count()  # times need the machine
     return arguments
 
 

@@ -20,11 +20,12 @@ class Task(torch.nn.Module):
     def forward(self, **inputs):
         return self.run(self.model, **inputs)
 
-    def inputs(self, batch):
-        """The same numbers on every call, on the model's device; floating ones in its dtype."""
+    def inputs(self, batch, sample=0):
+        """A sample's numbers, the same on every call, on the model's device, floating ones in its
+        dtype."""
         like = next(self.parameters())
         with torch.random.fork_rng():
-            torch.manual_seed(batch)
+            torch.manual_seed(batch + 1000 * sample)
             made = self.make_inputs(batch)
         return {name: value.to(like) if value.is_floating_point() else value.to(like.device)
                 for name, value in made.items()}
