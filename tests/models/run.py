@@ -37,7 +37,8 @@ def child(name, arguments, results):
     from measure import measure
 
     transformers.logging.set_verbosity_error()
-    torch.set_num_threads(max(1, os.cpu_count() // arguments.jobs))
+    if not arguments.steps:  # Inductor's kernels are made for a number of threads
+        torch.set_num_threads(max(1, os.cpu_count() // arguments.jobs))
     with tempfile.TemporaryDirectory() as cold:
         caches = os.path.join(arguments.caches, name) if arguments.caches else cold
         os.environ |= {"TORCHDYN_CACHE_DIR": caches, "TORCHINDUCTOR_CACHE_DIR": caches}
