@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from torchdyn import _C
+from torchdyn import _C, jiterator
 from torchdyn.graph_trace import split_result
 
 
@@ -63,7 +63,8 @@ class _Trace:
         leaves = list(self.leaves)
         for place, fake in zip(self.places, fakes):
             leaves[place] = fake
-        result = self.function(*tree_unflatten(leaves, self.structure))
+        with jiterator.recorded():
+            result = self.function(*tree_unflatten(leaves, self.structure))
         tensors, _, self.rebuild = split_result(result)
         return tensors
 
