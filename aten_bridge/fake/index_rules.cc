@@ -120,6 +120,7 @@ Types like_self(Arguments a) { return {like(tensor(a, 0))}; }
 
 constexpr ShapeRule kRules[] = {
     {"aten::embedding", embedding},
+    {"aten::embedding_renorm", like_self},
     {"aten::embedding_dense_backward", embedding_dense_backward},
     {"aten::index_select", index_select},
     {"aten::flip", like_self},

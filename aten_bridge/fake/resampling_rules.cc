@@ -129,7 +129,17 @@ Types channel_shuffle(Arguments a) {
   return {dense(self.sizes().vec(), self, self.suggest_memory_format())};
 }
 
+// (theta, size, align_corners): where each pixel of [N, C, spatial...] comes from
+Types affine_grid(Arguments a) {
+  const Sizes size = a[1].toIntVector();
+  Sizes sizes = {size[0]};
+  sizes.insert(sizes.end(), size.begin() + 2, size.end());
+  sizes.push_back(static_cast<int64_t>(size.size()) - 2);
+  return {dense(sizes, tensor(a, 0))};
+}
+
 constexpr ShapeRule kRules[] = {
+    {"aten::affine_grid_generator", affine_grid},
     {"aten::max_pool3d_with_indices", max_pool3d},
     {"aten::max_pool3d_with_indices_backward", gradient<3>},
     {"aten::max_unpool2d", max_unpool2d},

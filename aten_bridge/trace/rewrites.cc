@@ -12,6 +12,7 @@
 #include <ATen/ops/isclose.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "aten_bridge/base/str_cat.h"
@@ -251,6 +252,19 @@ bool tensor_split(const c10::OperatorHandle&, Stack& stack) {
   return true;
 }
 
+// LibTorch reads the least and the largest class on the host to see that they are in range, which a
+// scatter's index has to be as well. (self, num_classes)
+bool one_hot(const c10::OperatorHandle&, Stack& stack) {
+  const at::Tensor self = torch::jit::peek(stack, 0, 2).toTensor();
+  const int64_t classes = torch::jit::peek(stack, 1, 2).toInt();
+  if (self.scalar_type() != at::kLong || classes <= 0) return false;
+  torch::jit::drop(stack, 2);
+  std::vector<int64_t> sizes = self.sizes().vec();
+  sizes.push_back(classes);
+  stack.emplace_back(at::zeros(sizes, self.options()).scatter(-1, self.unsqueeze(-1), 1));
+  return true;
+}
+
 constexpr Rewrite kRewrites[] = {
     {"aten::_fused_adam_", fused_step},
     {"aten::_fused_adam_.tensor_lr", fused_step},
@@ -260,6 +274,7 @@ constexpr Rewrite kRewrites[] = {
     {"aten::_fused_sgd_.tensor_lr", fused_step},
     {"aten::allclose", allclose},
     {"aten::equal", equal},
+    {"aten::one_hot", one_hot},
     {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
     {"aten::cudnn_is_acceptable", cudnn_is_acceptable},
     {"aten::lstm.input", layers_of_cells},

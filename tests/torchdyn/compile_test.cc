@@ -347,6 +347,15 @@ TEST(Compile, AnIndexOutOfRangeOnTheFirstCallRaisesAsInEager) {
   EXPECT_TRUE(torch::equal(compiled(x, index(2)), f(x, index(2))));
 }
 
+TEST(Compile, OneHotServesAllClassesAndRaisesOutsideOfThem) {
+  auto f = [](const Tensor& classes) { return torch::one_hot(classes, 3) * 2; };
+  auto compiled = compile(f);
+  for (const auto& classes : {torch::tensor({0, 2}), torch::tensor({1, 1}), torch::tensor({2, 0})})
+    EXPECT_TRUE(torch::equal(compiled(classes), f(classes)));
+  for (int64_t wrong : {3, -1}) EXPECT_THROW(compiled(torch::tensor({0L, wrong})), c10::Error);
+  EXPECT_EQ(explain(compiled).variants.size(), 1u);
+}
+
 TEST(Compile, AnIgnoredClassIsInside) {
   auto f = [](const Tensor& x, const Tensor& target) {
     return torch::nn::functional::cross_entropy(x, target);

@@ -139,6 +139,14 @@ const Sample kSamples[] = {
      [] {
        return BoxedArgs{f({9, 4}), at::zeros({2, 3}, at::kLong), -1, false, false};
      }},
+    {"aten::embedding_renorm",
+     [] {
+       return BoxedArgs{f({9, 4}).t(), at::zeros({2}, at::kLong), 1.5, 2.0};
+     }},
+    {"aten::affine_grid_generator",
+     [] {
+       return BoxedArgs{f({2, 3, 4}), Ints{2, 5, 3, 4, 6}, true};
+     }},
     {"aten::embedding_dense_backward",
      [] {
        return BoxedArgs{f({2, 3, 4}), at::zeros({2, 3}, at::kLong), 9, -1, false};
