@@ -1,0 +1,31 @@
+"""Installs what was built, then builds and runs a project that finds it there.
+
+    consumer_test.py BUILD TORCH_ROOT
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(*command):
+    print("$", *command, flush=True)
+    subprocess.run(list(map(str, command)), check=True)
+
+
+def main():
+    build, torch = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        prefix, project = pathlib.Path(folder, "prefix"), pathlib.Path(folder, "build")
+        run("cmake", "--install", build, "--component", "cpp", "--prefix", prefix)
+        moved = prefix.rename(pathlib.Path(folder, "moved"))  # nothing may name the first place
+        run("cmake", "-S", HERE, "-B", project, f"-DCMAKE_PREFIX_PATH={moved}",
+            f"-DTORCH_ROOT={torch}", "-DCMAKE_BUILD_TYPE=Release")
+        run("cmake", "--build", project, "--parallel", "2")
+        run(project / "consumer")
+
+
+if __name__ == "__main__":
+    main()
