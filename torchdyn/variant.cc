@@ -1,9 +1,12 @@
 #include "torchdyn/variant.h"
 
 #include <algorithm>
+#include <bitset>
 #include <unordered_map>
 
 #include <torch/nn/module.h>
+
+#include "absl/hash/hash.h"
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/row_index.h"
@@ -21,12 +24,31 @@ Duplicates Duplicates::find(const std::vector<at::Tensor>& tensors) {
   return found;
 }
 
-bool Duplicates::hold(const std::vector<at::Tensor>& tensors) const noexcept {
+namespace {
+
+// A place in a small table first, since comparing all pairs of a large module's tensors takes
+// longer than the call.
+bool are_apart(std::span<const at::Tensor> tensors) noexcept {
+  constexpr size_t kPlaces = 4096;
+  std::bitset<kPlaces> taken;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const size_t place = absl::HashOf(tensors[i].unsafeGetTensorImpl()) % kPlaces;
+    if (taken[place])
+      for (size_t j = 0; j < i; ++j)
+        if (tensors[j].is_same(tensors[i])) return false;
+    taken[place] = true;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Duplicates::hold(const std::vector<at::Tensor>& tensors) const {
   if (tensors.size() != input_of.size()) return false;
-  if (tensor_of.size() == input_of.size()) return true;  // InputGuards sees new overlaps
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!tensors[i].is_same(tensors[tensor_of[input_of[i]]])) return false;
-  return true;
+  std::vector<at::Tensor> storage;
+  return are_apart(inputs(tensors, storage));
 }
 
 std::span<const at::Tensor> Duplicates::inputs(const std::vector<at::Tensor>& tensors,

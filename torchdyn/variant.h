@@ -35,7 +35,8 @@ struct Duplicates {
   std::vector<int> tensor_of;  // input -> the first of the call's tensors that is it
 
   static Duplicates find(const std::vector<at::Tensor>& tensors);
-  bool hold(const std::vector<at::Tensor>& tensors) const noexcept;
+  // Whether the same of a call's tensors are one, and no others.
+  bool hold(const std::vector<at::Tensor>& tensors) const;
   // The inputs among a call's tensors: the list itself, or, where some are the same, `storage`.
   std::span<const at::Tensor> inputs(const std::vector<at::Tensor>& tensors,
                                      std::vector<at::Tensor>& storage) const;
