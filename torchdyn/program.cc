@@ -87,6 +87,7 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled,
 Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
                  std::vector<SymExpr> numbers, CompiledGraphs compiled, bool has_symbols)
     : captured_(std::make_shared<const Captured>(std::move(captured))),
+      tangents_of_(aten_bridge::tangents_of_gradients(captured_->joint)),
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
       compiled_(compiled.begin(), compiled.end()) {
@@ -103,6 +104,7 @@ std::shared_ptr<const Program::Sized> Program::make(const Samples& values) const
   function->forward = runner(compiled_[0], sizes);
   if (joint.tangents > 0) {
     function->tangents = tangent_types(joint, sizes);
+    function->tangents_of = tangents_of_;
     function->saved = saved_;
     function->backward = runner(compiled_[1], sizes);
     function->draws = captured_->draws;

@@ -46,6 +46,7 @@ class Program {
   std::vector<at::Tensor> run_checked(const Sized& sized, std::vector<at::Tensor> primals) const;
 
   const std::shared_ptr<const aten_bridge::Captured> captured_;
+  const std::vector<std::vector<int>> tangents_of_;  // gradients
   const std::vector<aten_bridge::SavedValue> saved_;
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;

@@ -89,13 +89,15 @@ class CompiledBackward final : public torch::autograd::Node {
   }
 
   variable_list apply(variable_list&& tangents) override {
-    if (none_wanted(tangents)) return variable_list(fn_->primals);
+    const std::vector<bool> wanted = wanted_gradients(tangents);
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end())
+      return variable_list(fn_->primals);
     variable_list gradients =
         c10::GradMode::is_enabled() ? differentiably(tangents) : compiled(std::move(tangents));
     TD_CHECK(static_cast<int>(gradients.size()) == fn_->primals, "one gradient a primal, not ",
              gradients.size());
     for (int i = 0; i < fn_->primals; ++i)
-      if (!task_should_compute_output(i)) gradients[i].reset();
+      if (!wanted[i]) gradients[i].reset();
     return gradients;
   }
 
@@ -106,12 +108,16 @@ class CompiledBackward final : public torch::autograd::Node {
   }
 
  private:
-  bool none_wanted(const variable_list& tangents) const {
-    for (const at::Tensor& t : tangents)
-      if (t.defined())
-        for (int i = 0; i < fn_->primals; ++i)
-          if (task_should_compute_output(i)) return false;
-    return true;
+  // By the engine, and not without a tangent behind it.
+  std::vector<bool> wanted_gradients(const variable_list& tangents) const {
+    std::vector<bool> wanted(fn_->primals);
+    for (int i = 0; i < fn_->primals; ++i) {
+      const std::vector<int>& behind = fn_->tangents_of[i];
+      wanted[i] =
+          task_should_compute_output(i) &&
+          std::any_of(behind.begin(), behind.end(), [&](int t) { return tangents[t].defined(); });
+    }
+    return wanted;
   }
 
   std::vector<bool> saved_primals() const {

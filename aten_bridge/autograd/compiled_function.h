@@ -26,6 +26,9 @@ struct CompiledFunction {
   std::vector<bool> differentiable;  // one a result; those that are have one tangent each, in order
   // What backward expects: tangents that come otherwise are made so (dense copy, zeros).
   std::vector<TensorType> tangents;
+  // Of each primal: the tangents that its gradient depends on. Where none of them is defined,
+  // neither is the gradient.
+  std::vector<std::vector<int>> tangents_of;
   std::vector<SavedValue> saved;
   // primals -> results, then saved values that are not primals.
   GraphRunner forward;

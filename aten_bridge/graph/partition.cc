@@ -200,6 +200,36 @@ class Splitter {
 
 }  // namespace
 
+std::vector<std::vector<int>> tangents_of_gradients(const Joint& joint) {
+  const auto only = [](int t, int count) {
+    std::vector<bool> one(count);
+    one[t] = true;
+    return one;
+  };
+  absl::flat_hash_map<const Node*, std::vector<bool>> behind;  // nodes that depend on any
+  for (int t = 0; t < joint.tangents; ++t)
+    behind[joint.graph.inputs()[joint.primals + t].node] = only(t, joint.tangents);
+  for (const auto& node : joint.graph.nodes()) {
+    std::vector<bool> all;
+    for (const Value& input : node->inputs()) {
+      const auto it = behind.find(input.node);
+      if (it == behind.end()) continue;
+      all.resize(joint.tangents);
+      for (int t = 0; t < joint.tangents; ++t) all[t] = all[t] || it->second[t];
+    }
+    if (!all.empty()) behind.emplace(node.get(), std::move(all));
+  }
+  std::vector<std::vector<int>> found(joint.primals);
+  for (int i = 0; joint.tangents > 0 && i < joint.primals; ++i) {
+    const std::optional<Value>& gradient = joint.graph.outputs()[joint.results + i];
+    if (!gradient) continue;
+    const auto it = behind.find(gradient->node);
+    for (int t = 0; t < joint.tangents; ++t)
+      if (it == behind.end() || it->second[t]) found[i].push_back(t);
+  }
+  return found;
+}
+
 Partition partition(const Joint& joint, const RecomputeOf& recompute) {
   const JointAnalysis analysis(joint, recompute);
   return Splitter(joint, analysis, choose_saved(joint, analysis)).split();

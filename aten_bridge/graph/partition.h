@@ -22,6 +22,10 @@ struct Joint {
   int results = 0;  // forward results among the outputs; gradients follow, one a primal
 };
 
+// Of each primal: the tangents that its gradient depends on, ascending; all of them where it is a
+// gradient that depends on none, as a user's own backward may give.
+std::vector<std::vector<int>> tangents_of_gradients(const Joint& joint);
+
 // What running a node a second time costs the backward.
 enum class Recompute : uint8_t {
   kFree,       // a view: no arithmetic, no memory

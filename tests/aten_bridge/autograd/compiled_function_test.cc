@@ -30,6 +30,7 @@ std::shared_ptr<CompiledFunction> tanh_of_product(const Tensor& x, const Tensor&
   fn->results = 2;
   fn->differentiable = {true, false};
   fn->tangents = {type_of(at::empty({x.size(0), w.size(1)}, x.options()))};
+  fn->tangents_of = {{0}, {0}};
   fn->saved = {{.primal = 0}, {.primal = 1}, {.result = 0}, {.result = 2}};
   fn->forward = [](std::vector<Tensor> in) {
     Tensor h = in[0].mm(in[1]), y = h.tanh();
@@ -167,6 +168,7 @@ Tensor tangent_seen(const Tensor& x, const std::function<void(Tensor y, Tensor z
   fn->results = 2;
   fn->differentiable = {true, true};
   fn->tangents = {type_of(x.detach()), type_of(x.detach())};
+  fn->tangents_of = {{0, 1}};
   fn->forward = [](std::vector<Tensor> in) {
     return std::vector<Tensor>{in[0].mul(2), in[0].mul(3)};
   };
@@ -253,6 +255,7 @@ TEST(CompiledFunction, GivesEachResultItsOwnTensor) {
   fn->differentiable = {true, true};
   const Tensor x = at::ones({3}).set_requires_grad(true);
   fn->tangents = {type_of(x.detach()), type_of(x.detach())};
+  fn->tangents_of = {{0, 1}};
   fn->forward = [](std::vector<Tensor> in) {
     const Tensor y = in[0].mul(2);
     return std::vector<Tensor>{y, y};
@@ -284,6 +287,7 @@ std::shared_ptr<CompiledFunction> square(const char* joint) {
   fn->results = 1;
   fn->differentiable = {true};
   fn->tangents = {type_of(at::empty({3}))};
+  fn->tangents_of = {{0}};
   fn->saved = {{.primal = 0}};
   fn->forward = [](std::vector<Tensor> in) { return std::vector<Tensor>{in[0].mul(in[0])}; };
   fn->backward = [](std::vector<Tensor> in) {
@@ -331,6 +335,7 @@ TEST(CompiledFunction, DifferentiatesTwiceWhereNotEveryPrimalIsSaved) {
   fn->results = 1;
   fn->differentiable = {true};
   fn->tangents = {type_of(at::empty({3}))};
+  fn->tangents_of = {{0}, {0}, {0}};
   fn->saved = {{.primal = 2}, {.primal = 1}};
   fn->joint = std::make_shared<Joint>(Joint{*std::move(graph), 3, 1, 1});
   fn->forward = [](std::vector<Tensor> in) {

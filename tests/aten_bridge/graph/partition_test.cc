@@ -49,6 +49,23 @@ std::vector<std::string> saved_of(const Partition& p) {
 
 using Names = std::vector<std::string>;
 
+TEST(TangentsOfGradients, AreThoseThatItIsComputedFrom) {
+  const Joint j =
+      joint(R"(graph 1 joint(x: f32[4], y: f32[4], z: f32[4], w: f32[4], dx: f32[4], dy: f32[4]) {
+  %0: f32[4] = aten::exp(x)
+  %1: f32[4] = aten::mul.Tensor(x, other=y)
+  %2: f32[4] = aten::mul.Tensor(dx, other=%0)
+  %3: f32[4] = aten::mul.Tensor(dy, other=y)
+  %4: f32[4] = aten::add.Tensor(%2, other=%3)
+  %5: f32[4] = aten::mul.Tensor(dy, other=x)
+  return %0, %1, %4, %5, none, %0
+})",
+            4, 2, 2);
+  EXPECT_THAT(tangents_of_gradients(j),
+              ::testing::ElementsAre(std::vector{0, 1}, std::vector{1}, std::vector<int>{},
+                                     std::vector{0, 1}));
+}
+
 TEST(Partition, SavesTheMaskNotTheDropoutOutput) {
   const Joint j = joint(R"(graph 1 joint(x: f32[64, 64], dy: f32[64, 64]) {
   %0: f32[64, 64], %1: bool[64, 64] = aten::native_dropout(input=x, p=0.5, train=true)
