@@ -44,8 +44,9 @@ bool each_pair(std::span<const at::Tensor> tensors, Visit visit) noexcept(noexce
 
 }  // namespace
 
-int64_t Handles::read(const at::Tensor& t) {
-  const bool accumulated = torch::autograd::impl::try_get_grad_accumulator(t) != nullptr;
+int64_t Handles::read(const at::Tensor& t) noexcept {
+  const auto* meta = torch::autograd::impl::get_autograd_meta(t);
+  const bool accumulated = meta && !meta->grad_accumulator_.expired();
   return static_cast<int64_t>(t.use_count()) - (accumulated ? 1 : 0);
 }
 

@@ -216,17 +216,15 @@ struct Strides : Extents<Strides> {
 
 // A module's member is a handle of its own beside the registered one; when it is given another
 // tensor, nothing changes but that the registered tensor has one handle less. So fewer handles than
-// at capture mean: look again. The accumulator of an earlier backward's graph holds a handle too;
-// it is not counted at capture.
+// at capture mean: look again. The accumulator of a graph that is alive holds one too and is not
+// counted. Whoever else took a handle since (an optimizer made later) hides the change.
 struct Handles {
   using Value = int64_t;
-  static Value read(const at::Tensor& t);
-  static bool holds(Value was, const at::Tensor& t) noexcept {
-    return static_cast<Value>(t.use_count()) >= was;
-  }
+  static Value read(const at::Tensor& t) noexcept;
+  static bool holds(Value was, const at::Tensor& t) noexcept { return read(t) >= was; }
   static std::string text(Value v) { return absl::StrCat(v, " or more"); }
   static std::string difference(const char* what, Value was, const at::Tensor& t) {
-    return absl::StrCat(what, " on the tensor are ", t.use_count(), ", were ", was,
+    return absl::StrCat(what, " on the tensor are ", read(t), ", were ", was,
                         ": a module's member may have been given another tensor");
   }
 };

@@ -12,6 +12,8 @@ struct Row {
 
 constexpr std::string_view kSparse = "makes a sparse tensor, or takes one";
 constexpr std::string_view kHiddenMutation = "changes an argument that its schema calls read-only";
+constexpr std::string_view kGivenAGenerator =
+    "is given a generator; only the default one can be captured";
 constexpr std::string_view kChangesStorage = "changes a tensor's storage";
 
 constexpr Row kRows[] = {
@@ -38,6 +40,9 @@ constexpr Row kRows[] = {
 std::optional<std::string_view> refusal(std::string_view op) {
   for (const Row& row : kRows)
     if (row.op == op) return row.reason;
+  const size_t overload = op.rfind('.');
+  if (overload != op.npos && op.substr(overload).find("generator") != op.npos)
+    return kGivenAGenerator;
   return std::nullopt;
 }
 

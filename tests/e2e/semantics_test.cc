@@ -1,92 +1,11 @@
 // What a program sees of a compiled function besides numbers: aliases, layouts, gradients'
-// presence, random streams, hooks, errors. Each scenario is run twice, with functions as they are
-// and with functions compiled, and must see the same.
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
+// presence, random streams, hooks, errors.
 #include <ATen/autocast_mode.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <torch/torch.h>
 
-#include "tests/e2e/test_device.h"
-#include "torchdyn/compile.h"
+#include "tests/e2e/scenario.h"
 
 namespace torchdyn {
 namespace {
-
-using torch::Tensor;
-using Tensors = std::vector<Tensor>;
-namespace nn = torch::nn;
-
-// ---- Scenarios ----
-
-struct Eager {
-  template <class F>
-  F operator()(F f, const Options& = {}) const {
-    return f;
-  }
-};
-
-// Keeps an eye on what it compiled.
-class Doors {
- public:
-  template <class F>
-  auto operator()(F f, Options options = {}) const {
-    auto compiled = compile(std::move(f), std::move(options));
-    explanations_->push_back([compiled] { return explain(compiled); });
-    return compiled;
-  }
-  std::vector<Explanation> explanations() const {
-    std::vector<Explanation> all;
-    for (const auto& get : *explanations_) all.push_back(get());
-    return all;
-  }
-
- private:
-  std::shared_ptr<std::vector<std::function<Explanation()>>> explanations_ =
-      std::make_shared<std::vector<std::function<Explanation()>>>();
-};
-
-struct Scenario {
-  std::string name;
-  std::function<Tensors()> eager;
-  std::function<Tensors(const Doors&)> compiled;
-  std::string eager_reason = {};  // part of why a call runs in eager; empty: none does
-};
-
-std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
-  return out << scenario.name;
-}
-
-// `body` takes what compiles and returns what it saw.
-template <class Body>
-Scenario scenario(std::string name, Body body) {
-  return {std::move(name), [body] { return body(Eager()); },
-          [body](const Doors& doors) { return body(doors); }};
-}
-
-Tensor flag(bool value) { return torch::full({}, value, torch::kBool); }
-Tensor share_memory(const Tensor& a, const Tensor& b) { return flag(a.is_alias_of(b)); }
-
-Tensor normal(at::IntArrayRef sizes) { return torch::randn(sizes).to(test_device()); }
-Tensor leaf(at::IntArrayRef sizes) { return normal(sizes).requires_grad_(); }
-
-// A name of the exception that a call ends with; empty for none.
-template <class Call>
-Tensor raises(Call call) {
-  try {
-    call();
-  } catch (const c10::IndexError&) {
-    return torch::full({}, 2);
-  } catch (const std::exception&) {
-    return torch::full({}, 1);
-  }
-  return torch::full({}, 0);
-}
 
 void add_mutations(std::vector<Scenario>& all) {
   all.push_back(scenario("AnInputIsChanged", [](auto compile) {
@@ -426,39 +345,9 @@ std::vector<Scenario> scenarios() {
   return all;
 }
 
-// ---- The comparison ----
-
 class SemanticsOfTheDoor : public ::testing::TestWithParam<Scenario> {};
 
-TEST_P(SemanticsOfTheDoor, AreEagers) {
-  torch::manual_seed(0);
-  const Tensors want = GetParam().eager();
-  torch::manual_seed(0);
-  const Doors doors;
-  const Tensors got = GetParam().compiled(doors);
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    SCOPED_TRACE(i);
-    const Tensor &g = got[i], &w = want[i];
-    ASSERT_EQ(g.defined(), w.defined());
-    if (!w.defined()) continue;
-    EXPECT_EQ(g.scalar_type(), w.scalar_type());
-    ASSERT_EQ(g.sizes(), w.sizes());
-    EXPECT_EQ(g.strides(), w.strides());
-    EXPECT_EQ(g.requires_grad(), w.requires_grad());
-    EXPECT_EQ(g.is_leaf(), w.is_leaf());
-    EXPECT_TRUE(torch::allclose(g, w, 1e-5, 1e-6, /*equal_nan=*/true)) << g << "\nis not\n" << w;
-  }
-  std::string reasons;
-  for (const Explanation& explanation : doors.explanations()) {
-    for (const std::string& refusal : explanation.refusals) reasons += refusal;
-    for (const auto& variant : explanation.variants) reasons += variant.eager_reason;
-  }
-  EXPECT_THAT(reasons, ::testing::HasSubstr(GetParam().eager_reason));
-  if (GetParam().eager_reason.empty()) {
-    EXPECT_EQ(reasons, "");
-  }
-}
+TEST_P(SemanticsOfTheDoor, AreEagers) { expect_the_same_seen(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(All, SemanticsOfTheDoor, ::testing::ValuesIn(scenarios()),
                          [](const auto& info) { return info.param.name; });
