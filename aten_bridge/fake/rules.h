@@ -20,5 +20,6 @@ std::span<const ShapeRule> linalg_rules();
 std::span<const ShapeRule> fft_rules();
 std::span<const ShapeRule> histogram_rules();
 std::span<const ShapeRule> embedding_bag_rules();
+std::span<const ShapeRule> recurrent_rules();
 
 }  // namespace aten_bridge

@@ -6,9 +6,9 @@ namespace aten_bridge {
 
 std::span<const std::span<const ShapeRule>> shape_rule_families() {
   static const std::vector<std::span<const ShapeRule>> families = {
-      pointwise_rules(), reduction_rules(), index_rules(),        factory_rules(), norm_rules(),
-      conv_rules(),      attention_rules(), resampling_rules(),   loss_rules(),    linalg_rules(),
-      fft_rules(),       histogram_rules(), embedding_bag_rules()};
+      pointwise_rules(), reduction_rules(), index_rules(),         factory_rules(),  norm_rules(),
+      conv_rules(),      attention_rules(), resampling_rules(),    loss_rules(),     linalg_rules(),
+      fft_rules(),       histogram_rules(), embedding_bag_rules(), recurrent_rules()};
   return families;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/reads_grad_mode.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
 
@@ -53,6 +54,8 @@ std::vector<at::Tensor> run_node(const Node& node, absl::FunctionRef<at::Tensor(
   std::vector<c10::IValue> stack;
   for (size_t i = 0; i < specs.size(); ++i)
     stack.push_back(to_ivalue(node.args[i].value, specs[i], tensor_of));
+  const bool keeps = reads_grad_mode(node.op) && node.outputs.back();
+  const c10::AutoGradMode mode(keeps || c10::GradMode::is_enabled());
   // A gradient like silu_backward has none of its own in ATen, but a form that others make up.
   constexpr auto kMadeUp = c10::DispatchKey::CompositeImplicitAutograd;
   if (c10::GradMode::is_enabled() && op.hasKernelForDispatchKey(kMadeUp))

@@ -10,8 +10,6 @@
 #include <ATen/core/stack.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isclose.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -106,33 +104,6 @@ bool bernoulli_(const c10::OperatorHandle& op, Stack& stack) {
   args[0] = self.permute(order);
   op.callBoxed(&args);
   stack.emplace_back(self);
-  return true;
-}
-
-// oneDNN's layer of an LSTM keeps a workspace of a size that only its kernel knows. Its gradient
-// would need it; that of the formula does not.
-// (input, weight_ih, weight_hh, bias_ih, bias_hh, hx, cx, reverse, batch_sizes, mode, ...)
-bool mkldnn_rnn_layer(const c10::OperatorHandle& op, Stack& stack) {
-  constexpr int64_t kLstm = 2;
-  const size_t count = op.schema().arguments().size();
-  if (torch::jit::peek(stack, 9, count).toInt() != kLstm) return false;
-  const std::vector<c10::IValue> args = torch::jit::pop(stack, count);
-  const at::Tensor input = args[0].toTensor(), weight = args[2].toTensor();
-  const at::Tensor bias = args[4].toTensor();
-  const bool reverse = args[7].toBool();
-  at::Tensor h = args[5].toTensor(), c = args[6].toTensor();
-  const std::vector<at::Tensor> gates =
-      at::linear(input, args[1].toTensor(), args[3].toTensor()).unbind(0);
-  std::vector<at::Tensor> outputs(gates.size());
-  for (size_t n = 0; n < gates.size(); ++n) {
-    const size_t t = reverse ? gates.size() - 1 - n : n;
-    const auto parts = at::linear(h, weight, bias).add(gates[t]).chunk(4, -1);
-    c = parts[1].sigmoid().mul(c).add(parts[0].sigmoid().mul(parts[2].tanh()));
-    outputs[t] = h = parts[3].sigmoid().mul(c.tanh());
-  }
-  const at::Tensor workspace = at::empty({0}, input.options().dtype(at::kByte));
-  for (const at::Tensor& result : {at::stack(outputs, 0), h, c, workspace})
-    stack.emplace_back(result);
   return true;
 }
 
@@ -275,7 +246,6 @@ constexpr Rewrite kRewrites[] = {
     {"aten::allclose", allclose},
     {"aten::equal", equal},
     {"aten::one_hot", one_hot},
-    {"aten::mkldnn_rnn_layer", mkldnn_rnn_layer},
     {"aten::cudnn_is_acceptable", cudnn_is_acceptable},
     {"aten::lstm.input", layers_of_cells},
     {"aten::gru.input", layers_of_cells},

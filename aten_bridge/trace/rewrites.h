@@ -2,9 +2,8 @@
 //   if (const Rewrite* rewrite = find_rewrite("aten::native_batch_norm")) rewrite->run(op, stack);
 //
 // For operators whose schema hides a mutation, which functionalization would lose; for those whose
-// lists it does not understand; for those whose results' sizes only a kernel knows; for questions
-// that a device's kernel answers from metadata alone; for indices that LibTorch looks at on the
-// host; and for what kernels read without an operator.
+// lists it does not understand; for questions that a device's kernel answers from metadata alone;
+// for indices that LibTorch looks at on the host; and for what kernels read without an operator.
 #pragma once
 
 #include <string_view>

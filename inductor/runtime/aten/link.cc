@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "aten_bridge/base/reads_grad_mode.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/runtime/aten/arguments.h"
 #include "inductor/runtime/aten/linked_plan.h"
@@ -72,6 +73,7 @@ absl::StatusOr<LinkedCall> link_call(const KernelPlan& plan, const ExternCall& c
       linked.stack[i] = *std::move(value);
     }
   }
+  linked.in_grad_mode = aten_bridge::reads_grad_mode(call.op) && call.outputs.back().has_value();
   return linked;
 }
 

@@ -44,6 +44,7 @@ struct LinkedCall {
   };
   std::vector<TensorSlot> tensors;
   std::vector<ListSlot> lists;
+  bool in_grad_mode = false;  // the kernel keeps what a backward needs there alone
 };
 
 // Where a plan's kernels run and its memory comes from.

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/Stream.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -86,6 +87,7 @@ class Execution final : public TensorMemory {
     stack_ = call.stack;
     for (const auto& [slot, view] : call.tensors) stack_[slot] = tensor(view);
     for (const auto& list : call.lists) stack_[list.slot] = tensors(list);
+    const c10::AutoGradMode mode(call.in_grad_mode || c10::GradMode::is_enabled());
     call.op.callBoxed(stack_);
     size_t output = 0;
     for (c10::IValue& result : stack_) {

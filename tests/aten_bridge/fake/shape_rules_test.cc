@@ -21,6 +21,12 @@ c10::IValue mask(std::initializer_list<bool> bits) { return c10::List<bool>(bits
 // [batch, heads, length, dim] as a projection leaves it
 at::Tensor heads(int64_t length) { return at::rand({2, length, 4, 8}).transpose(1, 2); }
 
+// 5 steps of 2 sequences, 3 numbers to 4.
+BoxedArgs lstm_layer() {
+  return {f({5, 2, 3}), f({16, 3}), f({16, 4}), f({16}), f({16}), f({2, 4}), f({2, 4}), false,
+          Ints{},       2,          4,          1,       true,    false,     false,     true};
+}
+
 BoxedArgs conv(const at::Tensor& x, const at::Tensor& w, Ints stride, Ints padding,
                bool transposed) {
   const Ints ones(x.dim() - 2, 1), zeros(x.dim() - 2, 0);
@@ -138,6 +144,19 @@ const Sample kSamples[] = {
     {"aten::embedding",
      [] {
        return BoxedArgs{f({9, 4}), at::zeros({2, 3}, at::kLong), -1, false, false};
+     }},
+    {"aten::mkldnn_rnn_layer", [] { return lstm_layer(); }},
+    {"aten::mkldnn_rnn_layer_backward",
+     [] {
+       const BoxedArgs in = lstm_layer();
+       torch::jit::Stack out(in.begin(), in.end());
+       find_operator("aten::mkldnn_rnn_layer").callBoxed(&out);
+       BoxedArgs args(in.begin(), in.begin() + 7);
+       args.insert(args.end(), out.begin(), out.begin() + 3);  // output, hy, cy
+       args.insert(args.end(), out.begin(), out.begin() + 3);  // their gradients
+       const BoxedArgs rest{false, 2, 4, 1, true, true, false, Ints{}, false, out[3]};
+       args.insert(args.end(), rest.begin(), rest.end());
+       return args;
      }},
     {"aten::embedding_renorm",
      [] {
