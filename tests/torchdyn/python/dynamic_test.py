@@ -150,6 +150,20 @@ class WhenSizesOpen(Sizes):
         reasons = [v["fixed_reason"] for graph in watched.graphs for v in graph.variants]
         self.assertIn("too few sizes", reasons[0])
 
+    def test_an_lstm_that_onednn_runs_has_the_sizes_of_its_workspace(self):
+        torch._dynamo.reset()
+        torch._dynamo.config.allow_rnn = True
+        self.addCleanup(setattr, torch._dynamo.config, "allow_rnn", False)
+        lstm, watched = nn.LSTM(5, 6), Watched()
+        compiled = torch.compile(lambda x: lstm(x)[0] * 2, backend=watched, dynamic=True)
+        for n in (3, 6, 9):
+            x = torch.randn(4, n, 5, requires_grad=True)
+            self.assert_same(compiled(x), lstm(x)[0] * 2)
+        reasons = [v["fixed_reason"] for graph in watched.graphs for v in graph.variants]
+        self.assertEqual(len(reasons), 3)
+        for reason in reasons:
+            self.assertIn("no expression of the sizes gives", reason)
+
     def test_many_sizes_do_not_reach_the_limit(self):
         graphs = self.check_batches(lambda x: x.cumsum(0), lambda n: torch.randn(n, 3), sizes=range(2, 40))
         self.assertIn("sizes: s0 = ", "\n".join(graphs[0].variants[0]["guards"]))
