@@ -24,31 +24,23 @@ Duplicates Duplicates::find(const std::vector<at::Tensor>& tensors) {
   return found;
 }
 
-namespace {
-
-// A place in a small table first, since comparing all pairs of a large module's tensors takes
-// longer than the call.
-bool are_apart(std::span<const at::Tensor> tensors) noexcept {
-  constexpr size_t kPlaces = 4096;
-  std::bitset<kPlaces> taken;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const size_t place = absl::HashOf(tensors[i].unsafeGetTensorImpl()) % kPlaces;
-    if (taken[place])
-      for (size_t j = 0; j < i; ++j)
-        if (tensors[j].is_same(tensors[i])) return false;
-    taken[place] = true;
-  }
-  return true;
-}
-
-}  // namespace
-
-bool Duplicates::hold(const std::vector<at::Tensor>& tensors) const {
+bool Duplicates::hold(const std::vector<at::Tensor>& tensors) const noexcept {
   if (tensors.size() != input_of.size()) return false;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!tensors[i].is_same(tensors[tensor_of[input_of[i]]])) return false;
-  std::vector<at::Tensor> storage;
-  return are_apart(inputs(tensors, storage));
+  // A place in a small table first, since comparing all pairs of a large module's tensors takes
+  // longer than the call.
+  constexpr size_t kPlaces = 4096;
+  std::bitset<kPlaces> taken;
+  for (size_t i = 0; i < tensor_of.size(); ++i) {
+    const at::Tensor& input = tensors[tensor_of[i]];
+    const size_t place = absl::HashOf(input.unsafeGetTensorImpl()) % kPlaces;
+    if (taken[place])
+      for (size_t j = 0; j < i; ++j)
+        if (tensors[tensor_of[j]].is_same(input)) return false;
+    taken[place] = true;
+  }
+  return true;
 }
 
 std::span<const at::Tensor> Duplicates::inputs(const std::vector<at::Tensor>& tensors,

@@ -36,7 +36,7 @@ struct Duplicates {
 
   static Duplicates find(const std::vector<at::Tensor>& tensors);
   // Whether the same of a call's tensors are one, and no others.
-  bool hold(const std::vector<at::Tensor>& tensors) const;
+  bool hold(const std::vector<at::Tensor>& tensors) const noexcept;
   // The inputs among a call's tensors: the list itself, or, where some are the same, `storage`.
   std::span<const at::Tensor> inputs(const std::vector<at::Tensor>& tensors,
                                      std::vector<at::Tensor>& storage) const;
