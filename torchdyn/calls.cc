@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/process_exit.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/variant.h"
 
@@ -86,6 +87,7 @@ const Explanation::Variant& CompiledCall::explanation() const { return variant_-
 
 std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls,
                                                          Numerics numerics) {
+  const aten_bridge::HoldOffExit hold;
   std::vector<TracedVariant> traced;
   std::vector<std::unique_ptr<CompiledCall>> compiled(calls.size());
   std::vector<size_t> places;

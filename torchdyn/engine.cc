@@ -11,6 +11,7 @@
 #include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/once.h"
+#include "aten_bridge/base/process_exit.h"
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/compile.h"
 #include "torchdyn/variant.h"
@@ -196,6 +197,7 @@ TracedVariant Engine::Impl::trace_call(const Call& call, const std::vector<std::
 // `failure`: the assumption that kept a variant from serving it; empty: guards did.
 Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* sizes,
                           const std::string& failure) {
+  const aten_bridge::HoldOffExit hold;
   for (const torch::nn::Module* module : call.leaves.modules)
     if (module->weak_from_this().expired()) {
       const std::string reason =

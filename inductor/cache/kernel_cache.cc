@@ -31,7 +31,7 @@ struct KernelCache::Wanted {
 
 std::shared_ptr<KernelCache> KernelCache::of_process() {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<KernelCache>> caches;
+  static auto& caches = *new std::map<std::string, std::shared_ptr<KernelCache>>;
   const std::string path = default_cache_path();
   std::lock_guard lock(mutex);
   auto& cache = caches[path];

@@ -101,8 +101,8 @@ absl::StatusOr<HostCompiler> discover(const std::string& wish) {
 
 absl::StatusOr<HostCompiler> host_compiler() {
   static std::mutex mutex;
-  static std::string known_for;
-  static absl::StatusOr<HostCompiler> known = absl::NotFoundError("not looked for yet");
+  static auto& known_for = *new std::string;
+  static auto& known = *new absl::StatusOr<HostCompiler>(absl::NotFoundError("not looked for yet"));
   std::string wish = variable("TORCHDYN_CXX");
   if (wish.empty()) wish = variable("CXX");
   const std::string key = absl::StrCat(wish, "\n", variable("PATH"));

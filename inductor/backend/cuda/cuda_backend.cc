@@ -88,7 +88,7 @@ absl::StatusOr<const DeviceBackend*> cuda_backend(int index) {
     return absl::FailedPreconditionError(absl::StrCat("cuda:", index, " is sm_", *capability,
                                                       "; kernels need sm_", kOldest, " or newer"));
   static std::mutex mutex;
-  static std::map<int, CudaBackend> backends;
+  static auto& backends = *new std::map<int, CudaBackend>;
   std::lock_guard lock(mutex);
   return &backends.try_emplace(*capability, *capability).first->second;
 }

@@ -78,7 +78,7 @@ absl::StatusOr<CudaDriver> load_cuda_driver(const std::string& file) {
 }
 
 absl::StatusOr<const CudaDriver*> cuda_driver() {
-  static const absl::StatusOr<CudaDriver> driver = load_cuda_driver("libcuda.so.1");
+  static const auto& driver = *new absl::StatusOr<CudaDriver>(load_cuda_driver("libcuda.so.1"));
   if (!driver.ok()) return driver.status();
   return &*driver;
 }
