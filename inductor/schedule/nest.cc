@@ -121,14 +121,18 @@ constexpr int64_t kLeastPerChunk = 2048;      // iterations
 
 // Depends on the shape alone, so that results do not depend on the number of threads.
 int64_t chunk_count(const Parts& parts, const Features& features) {
-  int64_t all = 1;
-  for (const Loop& loop : parts.loops) all *= loop.extent.constant().value_or(1);
+  int64_t all = 1, rows = 1;
+  for (const Loop& loop : parts.loops) {
+    const int64_t extent = loop.extent.constant().value_or(1);
+    all *= extent;
+    if (loop.kind == LoopKind::kReduction) rows *= extent;
+  }
   if (all < kWorthCutting) return 1;
-  const auto rows = parts.loops[0].extent.constant();
+  const int64_t outermost = parts.loops[0].extent.constant().value_or(1);
   const int64_t most =
-      std::min({features.most_chunks, rows.value_or(1) / kLeastRows, all / kLeastPerChunk});
+      std::min({features.most_chunks, outermost, rows / kLeastRows, all / kLeastPerChunk});
   for (int64_t count = most; count > 1; --count)
-    if (*rows % count == 0) return count;
+    if (outermost % count == 0) return count;
   return 1;
 }
 
