@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 
+#include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/dump.h"
 #include "aten_bridge/base/once.h"
@@ -30,6 +31,7 @@ using aten_bridge::Graph;
 using aten_bridge::Numerics;
 using aten_bridge::say_once;
 using aten_bridge::str_cat;
+using aten_bridge::while_making;
 
 // A graph on its way, after everything that needs no compiler.
 struct Planned {
@@ -89,8 +91,8 @@ absl::Status emit(const LoopProgram& program, Planned& planned) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Planned> plan_graph(const Graph& graph, Numerics numerics, LeftToAten left,
-                                   Timing& timing) {
+absl::StatusOr<Planned> plan(const Graph& graph, Numerics numerics, LeftToAten left,
+                             Timing& timing) {
   Planned planned;
   planned.graph = &graph;
   planned.numerics = numerics;
@@ -116,6 +118,12 @@ absl::StatusOr<Planned> plan_graph(const Graph& graph, Numerics numerics, LeftTo
   TD_CHECK(valid.ok(), std::string(valid.message()), "\n", print(planned.plan));
   planned.report.arena_bytes = planned.plan.arena_bytes.constant().value_or(0);
   return planned;
+}
+
+absl::StatusOr<Planned> plan_graph(const Graph& graph, Numerics numerics, LeftToAten left,
+                                   Timing& timing) {
+  return while_making([&] { return print(graph); },
+                      [&] { return plan(graph, numerics, std::move(left), timing); });
 }
 
 struct Loaded {
@@ -161,7 +169,8 @@ absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> l
     if (found == operators.end()) continue;  // another graph's
     planned.report.rejected.push_back(
         str_cat(rejection.kernel.name, ": ", std::string(rejection.status.message())));
-    const std::string repro = write_repro(*planned.graph, *planned.backend, rejection);
+    const std::string repro =
+        write_repro(*planned.graph, planned.numerics, *planned.backend, rejection);
     say_once(rejection.kernel.name, str_cat("the compiler rejected ", rejection.kernel.name,
                                             ", so ", found->second, " run in ATen; ",
                                             repro.empty() ? std::string(rejection.status.message())
@@ -211,7 +220,9 @@ absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
 
   std::vector<std::shared_ptr<const CompiledGraph>> compiled;
   for (size_t i = 0; i < planned.size(); ++i) {
-    auto linked = timing.measure("link", [&] { return link(planned[i].plan); });
+    auto linked =
+        while_making([&] { return print(*graphs[i]); },
+                     [&] { return timing.measure("link", [&] { return link(planned[i].plan); }); });
     if (!linked.ok()) return linked.status();
     compiled.push_back(std::make_shared<CompiledGraph>(
         CompiledGraph{std::move(planned[i].plan), std::move((*launchers)[i]), *std::move(linked),

@@ -108,6 +108,14 @@ struct Arguments<std::optional<T>> {
   }
 };
 
+template <>
+struct Arguments<std::nullopt_t> {
+  template <class Visitor>
+  static void visit(std::nullopt_t, Visitor& visitor) {
+    visitor.constant(0);
+  }
+};
+
 template <class T, class Allocator>
 struct Arguments<std::vector<T, Allocator>> {
   template <class Vector, class Visitor>

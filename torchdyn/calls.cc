@@ -56,7 +56,9 @@ TracedVariant trace_or_say_why(const CallToCompile& to_compile, Numerics numeric
 void build_or_say_why(std::span<TracedVariant> traced, Numerics numerics) {
   std::string reason;
   try {
-    build_variants(traced, numerics);
+    Options options;
+    options.numerics = numerics;
+    build_variants(traced, options);
     if (traced.size() == 1 || traced[0].variant->eager_reason.empty()) return;
   } catch (const std::exception& error) {
     reason = std::string("internal error: ") + error.what();

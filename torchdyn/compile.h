@@ -51,6 +51,7 @@ using aten_bridge::Numerics;
 //   options.recompile_limit = 16;    // variants (one a set of guards); further calls run in eager
 //   options.numerics = Numerics::kEager;  // pointwise results have eager's bits
 //   options.freezing = true;         // weights are constants where nothing is trained
+//   options.strict = true;           // a fault of this library is an InternalFailure
 //   options.state = {weights};       // tensors and modules that a closure has captured
 //
 // Under freezing, what depends on parameters and buffers alone (of module arguments and of `state`)
@@ -71,10 +72,19 @@ struct Options {
 
   // Sets an option from text: set("fullgraph", "true"). std::invalid_argument names the valid ones.
   void set(std::string_view name, std::string_view value);
+  // The rows as text: "fullgraph=false strict=false ..."; each part reads back through set().
+  std::string str() const;
 };
 
 // Thrown under Options::fullgraph; what() is the reason.
 class CaptureFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Thrown under Options::strict where a check of this library on itself fails or a compiler rejects
+// one of its kernels; what() says which, and in which folder a repro is (torchdyn/replay/replay.h).
+class InternalFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

@@ -4,7 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/dump.h"
+#include "aten_bridge/base/once.h"
 #include "aten_bridge/graph/generalize.h"
 #include "aten_bridge/graph/partition.h"
 #include "aten_bridge/graph/text.h"
@@ -13,6 +15,7 @@
 #include "aten_bridge/trace/generalize.h"
 #include "inductor/compile.h"
 #include "inductor/lowering/lowering.h"
+#include "torchdyn/broken.h"
 #include "torchdyn/variant.h"
 
 namespace torchdyn {
@@ -22,6 +25,7 @@ using aten_bridge::Captured;
 using aten_bridge::CaptureError;
 using aten_bridge::DumpStage;
 using aten_bridge::Graph;
+using aten_bridge::InternalError;
 using aten_bridge::Node;
 using aten_bridge::Partition;
 using aten_bridge::Value;
@@ -52,9 +56,13 @@ void save_copies_of_mutated(Partition& partition, const Captured& captured) {
 }
 
 Partition split(const Captured& captured) {
-  Partition partition = aten_bridge::partition(captured.joint, inductor::recompute_of);
-  save_copies_of_mutated(partition, captured);
-  return partition;
+  return aten_bridge::while_making([&] { return print(captured.joint.graph); },
+                                   [&] {
+                                     Partition partition = aten_bridge::partition(
+                                         captured.joint, inductor::recompute_of);
+                                     save_copies_of_mutated(partition, captured);
+                                     return partition;
+                                   });
 }
 
 Explanation::Graph explain_graph(const Graph& graph, const CompiledGraph& compiled) {
@@ -249,24 +257,29 @@ std::vector<const Graph*> TracedVariant::graphs() const {
 
 namespace {
 
-void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled) {
+void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled,
+            const Options& options) {
   Variant& variant = *traced.variant;
   const std::vector<const Graph*> graphs = traced.graphs();
   for (size_t i = 0; i < graphs.size(); ++i)
     variant.explanation.graphs.push_back(explain_graph(*graphs[i], *compiled[i]));
   variant.program = std::make_unique<const Program>(
       std::move(traced.captured), std::move(traced.partition.saved), std::move(traced.numbers),
-      compiled, variant.sizes.has_value());
+      compiled, variant.sizes.has_value(),
+      [options, text = variant.explanation.graphs.back().text](const InternalError& error) {
+        aten_bridge::say_once(error.what(),
+                              "a backward runs in eager: " + reason_of(error, options, text));
+      });
 }
 
 }  // namespace
 
-void build_variants(std::span<TracedVariant> traced, Numerics numerics) {
+void build_variants(std::span<TracedVariant> traced, const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<const Graph*> graphs;
   for (const TracedVariant& one : traced)
     for (const Graph* graph : one.graphs()) graphs.push_back(graph);
-  const auto compiled = inductor::compile(graphs, numerics);
+  const auto compiled = inductor::compile(graphs, options.numerics);
   std::span<const std::shared_ptr<const CompiledGraph>> rest;
   if (compiled.ok()) rest = *compiled;
   for (TracedVariant& one : traced) {
@@ -275,7 +288,7 @@ void build_variants(std::span<TracedVariant> traced, Numerics numerics) {
       continue;
     }
     const size_t count = one.graphs().size();
-    finish(one, rest.first(count));
+    finish(one, rest.first(count), options);
     rest = rest.subspan(count);
     one.variant->explanation.compile_ms = milliseconds_since(start);
   }

@@ -13,6 +13,7 @@
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/base/process_exit.h"
 #include "aten_bridge/trace/capture.h"
+#include "torchdyn/broken.h"
 #include "torchdyn/compile.h"
 #include "torchdyn/variant.h"
 
@@ -44,6 +45,7 @@ struct Engine::Impl {
   std::atomic<Variant*> variants{nullptr};
   mutable std::mutex mutex;
   std::vector<std::string> recompile_reasons;
+  mutable std::mutex refusals_mutex;
   std::map<std::string, std::string> refusals;  // by the key under which they are said once
 
   ~Impl() {
@@ -58,14 +60,15 @@ struct Engine::Impl {
   const Variant* find(const Call& call, const Variant* from) const noexcept;
   // From the newest one that serves the call and whose assumptions hold; `until`: those behind it
   // have been tried.
-  std::optional<Answer> try_variants(const Call& call, const Variant* until,
-                                     std::string& failure) const;
+  std::optional<Answer> try_variants(const Call& call, const Variant* until, std::string& failure);
   void publish(std::unique_ptr<Variant> variant);
   // Said once a reason, or once a key where reasons vary.
   Answer eager(const std::string& reason, const std::string& key = "") const;
-  // A call in eager that leaves no variant to tell of it. The mutex is held.
+  // A call in eager that leaves no variant to tell of it.
   Answer refuse(const std::string& reason, const std::string& key);
   Answer answer(const Variant& variant, const Call& call) const;
+  // None, with the failure, where what capture assumed about values does not hold.
+  std::optional<Answer> try_answer(const Variant& variant, const Call& call, std::string& failure);
   TracedVariant trace_call(const Call& call, const std::vector<std::string>& names, TraceRef trace,
                            const DynamicSizes* sizes) const;
   Answer make(const Call& call, TraceRef trace, const DynamicSizes* sizes,
@@ -123,18 +126,25 @@ const Variant* Engine::Impl::find(const Call& call, const Variant* from) const n
 }
 
 std::optional<Answer> Engine::Impl::try_variants(const Call& call, const Variant* until,
-                                                 std::string& failure) const {
+                                                 std::string& failure) {
   const Variant* v = variants.load(std::memory_order_acquire);
-  for (v = find(call, v); v != nullptr && v != until; v = find(call, v->next)) {
-    try {
-      return answer(*v, call);
-    } catch (const aten_bridge::EagerRaises&) {
-      return Answer{};
-    } catch (const aten_bridge::AssumptionFailed& failed) {
-      failure = failed.what();
-    }
-  }
+  for (v = find(call, v); v != nullptr && v != until; v = find(call, v->next))
+    if (auto answer = try_answer(*v, call, failure)) return answer;
   return std::nullopt;
+}
+
+std::optional<Answer> Engine::Impl::try_answer(const Variant& variant, const Call& call,
+                                               std::string& failure) {
+  try {
+    return answer(variant, call);
+  } catch (const aten_bridge::EagerRaises&) {
+    return Answer{};
+  } catch (const aten_bridge::AssumptionFailed& failed) {
+    failure = failed.what();
+    return std::nullopt;
+  } catch (const aten_bridge::InternalError& error) {  // this call; the next one may go well
+    return refuse(reason_of(error, options, variant.explanation.graphs.at(0).text), error.what());
+  }
 }
 
 void Engine::Impl::publish(std::unique_ptr<Variant> variant) {
@@ -156,7 +166,10 @@ Answer Engine::Impl::eager(const std::string& reason, const std::string& key) co
 }
 
 Answer Engine::Impl::refuse(const std::string& reason, const std::string& key) {
-  refusals.emplace(key, reason);
+  {
+    const std::lock_guard lock(refusals_mutex);
+    refusals.emplace(key, reason);
+  }
   return eager(reason, key);
 }
 
@@ -226,12 +239,12 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* 
     // A variant for any size whose run did not hold is not made again.
     TracedVariant traced = trace_call(call, input_names, trace, failure.empty() ? sizes : nullptr);
     if (options.freezing) freeze(traced, call, options.numerics);
-    build_variants({&traced, 1}, options.numerics);
+    build_variants({&traced, 1}, options);
     variant = std::move(traced.variant);
   } catch (const aten_bridge::CaptureError& error) {
     in_eager(error.what());
   } catch (const aten_bridge::InternalError& error) {
-    in_eager(std::string("internal error, please report it: ") + error.what());
+    in_eager(reason_of(error, options));
   } catch (const std::exception& error) {
     // The program's own error, or LibTorch's about fakes: eager decides which.
     if (options.fullgraph) throw;
@@ -240,15 +253,12 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* 
     if (options.fullgraph) throw;
     return {.unproven_reason = "capture raised an exception"};
   }
+  check_rejections(variant->explanation, options);
   const Variant& made = *variant;
   publish(std::move(variant));
-  try {
-    return answer(made, call);
-  } catch (const aten_bridge::EagerRaises&) {
-    return {};
-  } catch (const aten_bridge::AssumptionFailed& failed) {  // inputs changed since
-    return eager(failed.what());
-  }
+  std::string changed;  // inputs have, since
+  if (auto answer = try_answer(made, call, changed)) return *std::move(answer);
+  return eager(changed);
 }
 
 Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
@@ -282,6 +292,7 @@ Explanation Engine::explain() const {
   for (const Variant* v = impl_->variants; v != nullptr; v = v->next)
     explanation.variants.insert(explanation.variants.begin(), v->explanation);
   explanation.recompile_reasons = impl_->recompile_reasons;
+  const std::lock_guard refusals_lock(impl_->refusals_mutex);
   for (const auto& [key, reason] : impl_->refusals) explanation.refusals.push_back(reason);
   return explanation;
 }

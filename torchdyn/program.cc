@@ -85,12 +85,14 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled,
 }  // namespace
 
 Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
-                 std::vector<SymExpr> numbers, CompiledGraphs compiled, bool has_symbols)
+                 std::vector<SymExpr> numbers, CompiledGraphs compiled, bool has_symbols,
+                 std::function<void(const aten_bridge::InternalError&)> broken)
     : captured_(std::make_shared<const Captured>(std::move(captured))),
       tangents_of_(aten_bridge::tangents_of_gradients(captured_->joint)),
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
-      compiled_(compiled.begin(), compiled.end()) {
+      compiled_(compiled.begin(), compiled.end()),
+      broken_(std::move(broken)) {
   if (!has_symbols) fixed_ = make({});
 }
 
@@ -110,6 +112,7 @@ std::shared_ptr<const Program::Sized> Program::make(const Samples& values) const
     function->draws = captured_->draws;
     function->joint = std::shared_ptr<const aten_bridge::Joint>(captured_, &joint);
     function->sizes = sizes;
+    function->broken = broken_;
   }
   auto sized = std::make_shared<Sized>();
   sized->function = std::move(function);

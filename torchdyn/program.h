@@ -1,8 +1,10 @@
 // What a variant runs: a captured function, compiled, for one set of sizes or for any.
-//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled, false);
+//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled, false,
+//                   [](const aten_bridge::InternalError&) {});
 //   Program::Results results = program.run(/*sizes=*/{}, inputs);
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -11,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "aten_bridge/autograd/compiled_function.h"
+#include "aten_bridge/base/check.h"
 #include "aten_bridge/symbolic/fit.h"
 #include "aten_bridge/trace/capture.h"
 #include "inductor/runtime/core/compiled_graph.h"
@@ -21,9 +24,10 @@ class Program {
  public:
   using CompiledGraphs = std::span<const std::shared_ptr<const inductor::CompiledGraph>>;
   // `compiled`: forward, and backward where the capture has tangents. `numbers`: of the result.
-  // `has_symbols`: every run says their values.
+  // `has_symbols`: every run says their values. `broken` as in CompiledFunction.
   Program(aten_bridge::Captured captured, std::vector<aten_bridge::SavedValue> saved,
-          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled, bool has_symbols);
+          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled, bool has_symbols,
+          std::function<void(const aten_bridge::InternalError&)> broken);
 
   struct Results {
     std::vector<at::Tensor> tensors;
@@ -50,6 +54,7 @@ class Program {
   const std::vector<aten_bridge::SavedValue> saved_;
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
+  const std::function<void(const aten_bridge::InternalError&)> broken_;
 
   std::shared_ptr<const Sized> fixed_;  // where there are no symbols
   mutable std::mutex mutex_;

@@ -1,7 +1,7 @@
 // One captured form of a compiled function: its guards, and what to run when they hold.
 //   TracedVariant traced = trace_variant(guard_call(call, names), call, names, trace,
 //                                       numerics);
-//   build_variants({&traced, 1}, numerics);                  // many can be compiled together
+//   build_variants({&traced, 1}, options);                   // many can be compiled together
 //   if (traced.variant->matches(call)) answer = traced.variant->run(call);
 #pragma once
 
@@ -103,6 +103,6 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
                             Numerics numerics);
 // Compiles all of them together and makes each `variant` whole; a compiler that fails is an
 // eager_reason of each.
-void build_variants(std::span<TracedVariant> traced, Numerics numerics);
+void build_variants(std::span<TracedVariant> traced, const Options& options);
 
 }  // namespace torchdyn

@@ -93,7 +93,7 @@ class CompiledBackward final : public torch::autograd::Node {
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end())
       return variable_list(fn_->primals);
     variable_list gradients =
-        c10::GradMode::is_enabled() ? differentiably(tangents) : compiled(std::move(tangents));
+        c10::GradMode::is_enabled() ? by_operators(tangents) : compiled(std::move(tangents));
     TD_CHECK(static_cast<int>(gradients.size()) == fn_->primals, "one gradient a primal, not ",
              gradients.size());
     for (int i = 0; i < fn_->primals; ++i)
@@ -148,16 +148,34 @@ class CompiledBackward final : public torch::autograd::Node {
 
   variable_list compiled(variable_list&& tangents) {
     std::vector<at::Tensor> inputs = unpack(saved_);
+    if (!fn_->backward_runs) return compiled_or_not(std::move(inputs), tangents);
     // From here on the runner owns each saved value, and frees it at its last use.
     if (!torch::autograd::get_current_graph_task_keep_graph()) release_variables();
+    return run_backward(std::move(inputs), std::move(tangents));
+  }
+
+  // The first time: what it needs to be run by operators is kept until it ran.
+  variable_list compiled_or_not(std::vector<at::Tensor> inputs, const variable_list& tangents) {
+    try {
+      variable_list gradients = run_backward(std::move(inputs), tangents);
+      fn_->backward_runs = true;
+      return gradients;
+    } catch (const InternalError& error) {
+      if (!fn_->broken) throw;
+      fn_->broken(error);
+    }
+    return by_operators(tangents);
+  }
+
+  variable_list run_backward(std::vector<at::Tensor> inputs, variable_list tangents) {
     const c10::impl::ExcludeDispatchKeyGuard below(kCompiled);
     for (size_t i = 0; i < tangents.size(); ++i)
       inputs.push_back(made_to_fit(std::move(tangents[i]), fn_->tangents[i]));
     return fn_->backward(std::move(inputs));
   }
 
-  // For create_graph: the joint graph once more, operator by operator, with autograd watching.
-  variable_list differentiably(const variable_list& tangents) {
+  // The joint graph once more, operator by operator; for create_graph, with autograd watching.
+  variable_list by_operators(const variable_list& tangents) {
     TORCH_CHECK(fn_->joint,
                 "backward with create_graph=True through a compiled function whose joint graph "
                 "was not kept: run this function in eager");

@@ -3,10 +3,12 @@
 //   Tensors results = run(fn, primals);      // results carry grad_fn where differentiable
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "aten_bridge/base/check.h"
 #include "aten_bridge/graph/partition.h"
 #include "aten_bridge/trace/capture.h"
 
@@ -39,6 +41,11 @@ struct CompiledFunction {
   SymbolMap sizes;  // the symbols of the joint graph; all else has these sizes
   // Whether `joint` draws random numbers: then it draws once more those that forward drew.
   bool draws = false;
+  // Told of an internal error of `backward`; what it throws goes to the program. Then the joint
+  // graph is run in its place. Null: the error goes to the program.
+  std::function<void(const InternalError&)> broken;
+  // Whether `backward` ran once: then it will, and may free what it is given at its last use.
+  mutable std::atomic<bool> backward_runs = false;
 };
 
 // Saved values are SavedVariables: hooks run, version counters are checked, a second backward

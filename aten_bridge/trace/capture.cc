@@ -5,6 +5,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 
+#include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
@@ -58,14 +59,19 @@ Captured capture(const CaptureInputs& inputs, const TracedCallable& callable, Nu
   const Untouched before(inputs);
   Recorder recorder(numerics);
   Substitution substitution(inputs, recorder);
-  Captured captured = run_captured(callable, before, substitution, recorder);
+  Captured captured =
+      while_making([&] { return print(recorder.graph()); },
+                   [&] { return run_captured(callable, before, substitution, recorder); });
   // Autocast keeps casts of the stand-ins.
   if (substitution.met_autocast()) at::autocast::clear_cache();
   if (auto by = substitution.leaked())
     throw CaptureError(
         str_cat("the callable keeps a tensor that it computed by ", *by, "; return it instead"));
-  const absl::Status verified = verify(captured.joint.graph);
-  TD_CHECK(verified.ok(), std::string(verified.message()));
+  while_making([&] { return print(captured.joint.graph); },
+               [&] {
+                 const absl::Status verified = verify(captured.joint.graph);
+                 TD_CHECK(verified.ok(), std::string(verified.message()));
+               });
   return captured;
 }
 

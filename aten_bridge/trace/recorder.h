@@ -65,6 +65,9 @@ class Recorder {
   const std::vector<Read>& reads() const { return reads_; }
   bool draws() const { return draws_; }
 
+  // What is recorded so far, without outputs.
+  const Graph& graph() const { return graph_; }
+
   // Whether a fake is another value converted to its dtype.
   bool is_converted(const at::Tensor& fake) const;
 

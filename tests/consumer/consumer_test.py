@@ -1,4 +1,4 @@
-"""Installs what was built, then builds and runs a project that finds it there.
+"""Installs what was built, builds and runs a project that finds it there, and runs its command.
 
     consumer_test.py BUILD TORCH_ROOT
 """
@@ -36,6 +36,7 @@ def main():
             f"-DTORCH_ROOT={torch}", "-DCMAKE_BUILD_TYPE=Release")
         run("cmake", "--build", project, "--parallel", "2")
         run(project / "consumer")
+        run(moved / "bin" / "torchdyn_replay", HERE / "graph.txt")
 
 
 if __name__ == "__main__":

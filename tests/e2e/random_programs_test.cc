@@ -18,40 +18,30 @@
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/interpret.h"
 #include "tests/e2e/random/generate.h"
-#include "tests/e2e/random/indices.h"
-#include "tests/e2e/random/judge.h"
-#include "tests/e2e/random/shrink.h"
 #include "tests/e2e/test_device.h"
-#include "torchdyn/calls.h"
+#include "torchdyn/compile.h"
+#include "torchdyn/replay/check.h"
+#include "torchdyn/replay/indices.h"
+#include "torchdyn/replay/judge.h"
+#include "torchdyn/replay/shrink.h"
 
 namespace torchdyn::testing {
 namespace {
 
 using aten_bridge::Graph;
+using replay::Check;
+using replay::Failure;
+using replay::index_limit;
+using replay::inputs_of;
+using replay::report;
+using replay::shrink;
+using replay::smaller;
+using replay::Tensors;
 
 constexpr size_t kTogether = 50;  // programs whose kernels are built at once
 
-internal::TraceRef trace_of(const Graph& program) {
-  return {[](void* self, const Tensors& fakes, const std::vector<int64_t>&) {
-            return internal::Traced{
-                aten_bridge::interpret(*static_cast<const Graph*>(self), fakes), {}, nullptr};
-          },
-          const_cast<Graph*>(&program)};
-}
-
-// What is wrong with each program when it is compiled.
 std::vector<std::string> check_compiled(const std::vector<Graph>& programs) {
-  std::vector<CallToCompile> calls;
-  for (const Graph& program : programs) calls.push_back({trace_of(program), inputs_of(program)});
-  const auto compiled = compile_calls(calls);
-  std::vector<std::string> problems;
-  for (size_t i = 0; i < programs.size(); ++i) {
-    const CompiledCall& call = *compiled[i];
-    problems.push_back(call.eager_reason().empty()
-                           ? difference(programs[i], [&](const Tensors& x) { return call(x); })
-                           : "runs in eager: " + call.eager_reason());
-  }
-  return problems;
+  return replay::check_compiled(programs, Numerics::kDefault);
 }
 
 int number_from(const char* variable, int otherwise) {
@@ -115,7 +105,7 @@ Check check_with(const std::string& op, const std::string& wrong) {
       Graph faulty = *aten_bridge::parse_graph(print(program));
       for (const auto& node : faulty.nodes())
         if (node->op == op) node->op = wrong;
-      problems.push_back(difference(program, eager(faulty)));
+      problems.push_back(replay::difference(program, replay::eager(faulty)));
     }
     return problems;
   };

@@ -10,10 +10,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
+#include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/runtime/aten/run.h"
+#include "tests/inductor/support/picky_compiler.h"
 #include "tests/inductor/support/scratch_directory.h"
 #include "tests/inductor/support/variable.h"
 #include "tests/support/golden.h"
@@ -226,21 +228,6 @@ TEST(Compile, AMissingCompilerIsAStatus) {
   EXPECT_THAT(std::string(result.status().message()), ::testing::HasSubstr("no-such-compiler"));
 }
 
-// A host compiler that rejects what contains a text.
-class PickyCompiler {
- public:
-  explicit PickyCompiler(const std::string& text) : wish_("TORCHDYN_CXX", folder_.path() + "/c++") {
-    std::ofstream(folder_.path() + "/c++")
-        << "#!/bin/sh\nfor f; do case $f in *.cc) if grep -q '" << text << "' $f; then echo it has "
-        << text << "; exit 1; fi;; esac; done\nexec g++ \"$@\"\n";
-    std::filesystem::permissions(folder_.path() + "/c++", std::filesystem::perms::owner_all);
-  }
-
- private:
-  ScratchDirectory folder_;
-  Variable wish_;
-};
-
 // Two fusions with a matrix product between; kMark is in the text of the second.
 constexpr char kTwoFusions[] = R"(graph 1 g(x: f32[8, 16], w: f32[16, 8]) {
     %0: f32[8, 16] = aten::relu(x)
@@ -295,16 +282,24 @@ TEST(Compile, ARejectedKernelIsSaidOnceAndLeavesARepro) {
   const std::string folder = message.substr(message.find('/'));
   EXPECT_THAT(read_file(folder + "/kernel.cc"), ::testing::HasSubstr(kMark));
   EXPECT_THAT(read_file(folder + "/compiler.log"), ::testing::HasSubstr("it has"));
-  EXPECT_THAT(read_file(folder + "/README.txt"), ::testing::HasSubstr(folder + "/graph.txt"));
+  EXPECT_THAT(read_file(folder + "/README.txt"), ::testing::HasSubstr("torchdyn_replay " + folder));
+  EXPECT_THAT(read_file(folder + "/options.txt"), ::testing::HasSubstr("numerics=default"));
   const Graph again = parsed(read_file(folder + "/graph.txt"));
   EXPECT_EQ(print(again), print(graph));
   expect_as_aten(again);
 }
 
-// What a repro's README names: the graph of TORCHDYN_REPLAY, else any.
-TEST(Compile, ReplaysAGraphThatTheUserNames) {
-  const char* path = std::getenv("TORCHDYN_REPLAY");
-  expect_as_aten(parsed(path ? read_file(path) : kSoftmax));
+// aten::exp has an argument.
+TEST(Compile, AnInternalErrorNamesTheGraph) {
+  Graph graph = parsed(kSoftmax);
+  for (const auto& node : graph.nodes())
+    if (node->op == "aten::exp") node->args.clear();
+  try {
+    compiled(graph);
+    FAIL() << "nothing was thrown";
+  } catch (const aten_bridge::Broken& error) {
+    EXPECT_EQ(error.artefact, print(graph));
+  }
 }
 
 TEST(Compile, EveryGoldenOfTheLoweringComputesWhatAtenDoes) {

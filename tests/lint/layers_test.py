@@ -28,7 +28,7 @@ ALLOWED = {
 ATEN_DOOR = "inductor/runtime/aten"
 
 MAY_INCLUDE_TORCH = ATEN + (ATEN_DOOR,) + tuple(
-    "torchdyn/" + f for f in ("package", "c_api", "python", "cpython/tensor_abi.cc")
+    "torchdyn/" + f for f in ("package", "c_api", "python", "replay", "cpython/tensor_abi.cc")
 )
 MAY_INCLUDE_PYTHON = PYTHON + ("torchdyn/python",)
 

@@ -1,6 +1,7 @@
 // The extension module torchdyn._C: traces Python callables over sample tensors and compiles them.
 //   calls = _C.compile_calls([(fn, [x, w]), ...], {})   # fn(*tensors) -> list of tensors
 //   results = calls[0]([x, w])
+#include <iostream>
 #include <map>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "torchdyn/operators.h"
 #include "torchdyn/python/compiled.h"
 #include "torchdyn/python/extension.h"
+#include "torchdyn/replay/replay.h"
 
 namespace py = pybind11;
 
@@ -153,6 +155,16 @@ PYBIND11_MODULE(_C, module) {
              "From now on the operator is lowered as the text says.");
   module.def("scalar_operators", &scalar_operators,
              "(name, number of operands) of what an element may be made of.");
+  module.def(
+      "replay",
+      [](const std::string& path, bool shrink) {
+        const Replayed replayed = replay(path, shrink, std::cerr);
+        return std::pair(replayed.problem, replayed.smallest);
+      },
+      py::arg("path"), py::arg("shrink"), py::call_guard<py::gil_scoped_release>(),
+      "Runs what a repro holds beside eager: what is wrong (\"\": nothing), and, where asked for, "
+      "the "
+      "smallest graph that fails alike.");
   module.def("operators_text", &operators_text, py::arg("pattern") = "",
              "What becomes of the operators of ATen whose names a regular expression finds, a "
              "line each, and how many there are of each kind.");

@@ -15,13 +15,14 @@ TEST(Options, AreSetByName) {
   EXPECT_TRUE(set(options, "numerics", "eager").ok());
   EXPECT_TRUE(options.fullgraph);
   EXPECT_EQ(options.recompile_limit, 16);
-  EXPECT_EQ(print(options), "fullgraph=true recompile_limit=16 freezing=false numerics=eager");
+  EXPECT_EQ(print(options),
+            "fullgraph=true strict=false recompile_limit=16 freezing=false numerics=eager");
 }
 
 TEST(Options, AnUnknownNameListsTheValidOnes) {
   Options options;
   EXPECT_EQ(set(options, "fullgrpah", "true").message(),
-            "there is no option \"fullgrpah\"; the options are fullgraph, recompile_limit, "
+            "there is no option \"fullgrpah\"; the options are fullgraph, strict, recompile_limit, "
             "freezing, numerics");
 }
 

@@ -9,7 +9,8 @@
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/convert.h"
-#include "tests/e2e/random/judge.h"
+#include "tests/e2e/test_device.h"
+#include "torchdyn/replay/judge.h"
 
 namespace torchdyn::testing {
 
@@ -91,7 +92,8 @@ std::vector<int64_t> Generator::sizes(int64_t rank) {
 }
 
 Generator::Item Generator::input(char kind, DType dtype, std::vector<int64_t> sizes, int64_t high) {
-  TensorType type{dtype, {}, exprs(sizes), aten_bridge::contiguous_strides(exprs(sizes))};
+  TensorType type{dtype, aten_bridge::to_device(test_device()), exprs(sizes),
+                  aten_bridge::contiguous_strides(exprs(sizes))};
   if (sizes.size() > 1 && chance(20)) {  // transposed
     std::reverse(sizes.begin(), sizes.end());
     type.strides = aten_bridge::contiguous_strides(exprs(sizes));
@@ -208,7 +210,7 @@ Graph random_program(unsigned seed) {
     }
     try {
       Graph program = generator.finish();
-      if (run(eager(program), program).error.empty()) return program;
+      if (replay::run(replay::eager(program), program).error.empty()) return program;
     } catch (const c10::Error&) {  // nothing was made
     }
   }

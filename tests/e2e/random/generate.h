@@ -11,9 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/e2e/random/program.h"
+#include "torchdyn/replay/program.h"
 
 namespace torchdyn::testing {
+
+using replay::Builder;
+using replay::Tensors;
 
 aten_bridge::Graph random_program(unsigned seed);
 

@@ -167,6 +167,15 @@ class BadInput(unittest.TestCase):
         code = "import os; os.environ['TORCHDYN_CACHE_DIR'] = '/proc/nowhere'; " + ONE_LINER
         self.assertEqual(run_python(code, package.parent), "[1.0, 3.0]\n")
 
+    def test_a_repro_is_run_again(self):
+        graph = pathlib.Path(__file__).parents[2] / "consumer" / "graph.txt"
+        command = [sys.executable, "-B", "-m", "torchdyn.replay"]
+        self.assertEqual(subprocess.run([*command, str(graph)], check=True, capture_output=True,
+                                        text=True).stdout, "compiled, it does what it does in eager\n")
+        refused = subprocess.run([*command, "/none"], capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("there is no graph in /none", refused.stderr)
+
     def test_no_compiler_loses_nothing(self):
         package = pathlib.Path(torchdyn.__file__).parent
         with tempfile.TemporaryDirectory() as cache:

@@ -1,11 +1,11 @@
-#include "tests/e2e/random/indices.h"
+#include "torchdyn/replay/indices.h"
 
 #include <cstdlib>
 #include <string_view>
 
 #include "aten_bridge/base/str_cat.h"
 
-namespace torchdyn::testing {
+namespace replay {
 namespace {
 
 using aten_bridge::Node;
@@ -75,4 +75,4 @@ std::string with_index_limit(const std::string& input, int64_t limit) {
   return aten_bridge::str_cat(input.substr(0, input.rfind('_')), "_", limit);
 }
 
-}  // namespace torchdyn::testing
+}  // namespace replay

@@ -10,9 +10,9 @@
 #include <functional>
 #include <string>
 
-#include "tests/e2e/random/program.h"
+#include "torchdyn/replay/program.h"
 
-namespace torchdyn::testing {
+namespace replay {
 
 using Run = std::function<Tensors(const Tensors& inputs)>;
 
@@ -27,4 +27,4 @@ Outcome run(const Run& run, const aten_bridge::Graph& program);
 Run eager(const aten_bridge::Graph& program);
 std::string difference(const aten_bridge::Graph& program, const Run& compiled);
 
-}  // namespace torchdyn::testing
+}  // namespace replay

@@ -12,7 +12,7 @@
 
 #include "aten_bridge/graph/graph.h"
 
-namespace torchdyn::testing {
+namespace replay {
 
 struct IndexUse {
   aten_bridge::Value index, indexed;
@@ -24,4 +24,4 @@ std::vector<IndexUse> index_uses(const aten_bridge::Node& node);
 std::optional<int64_t> index_limit(const std::string& input);
 std::string with_index_limit(const std::string& input, int64_t limit);
 
-}  // namespace torchdyn::testing
+}  // namespace replay

@@ -1,4 +1,4 @@
-#include "tests/e2e/random/shrink.h"
+#include "torchdyn/replay/shrink.h"
 
 #include <algorithm>
 #include <optional>
@@ -14,11 +14,12 @@
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
-#include "tests/e2e/random/indices.h"
-#include "tests/e2e/random/judge.h"
-#include "tests/e2e/random/program.h"
+#include "torchdyn/replay/check.h"
+#include "torchdyn/replay/indices.h"
+#include "torchdyn/replay/judge.h"
+#include "torchdyn/replay/program.h"
 
-namespace torchdyn::testing {
+namespace replay {
 namespace {
 
 using aten_bridge::Argument;
@@ -64,7 +65,7 @@ class Replay {
       std::vector<Value> outputs;
       for (const Value& v : results()) outputs.push_back(value_of(v));
       Graph smaller = builder_.finish(outputs);
-      if (!testing::run(eager(smaller), smaller).error.empty()) return std::nullopt;
+      if (!replay::run(eager(smaller), smaller).error.empty()) return std::nullopt;
       return smaller;
     } catch (const std::exception&) {
       return std::nullopt;
@@ -162,11 +163,17 @@ class Replay {
       TensorType type = *node.outputs[static_cast<size_t>(i)];
       const bool overlaps = std::count(type.strides.begin(), type.strides.end(), SymExpr(0)) > 0;
       if (overlaps) type.strides = aten_bridge::contiguous_strides(type.sizes);
-      const char kind = aten_bridge::is_floating(type.dtype) ? 'w' : 'n';
+      const char kind = !aten_bridge::is_floating(type.dtype) ? 'n' : trains() ? 'w' : 'x';
       values_[node.output(i)] = builder_.input(
           str_cat(std::string(1, kind), 100 + program_.inputs().size() + static_cast<size_t>(i)),
           type);
     }
+  }
+
+  bool trains() const {
+    const auto& inputs = program_.inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [](const Value& v) { return v.node->name[0] == 'w'; });
   }
 
   ArgumentValue argument(const ArgumentValue& old) {
@@ -271,19 +278,7 @@ std::vector<Graph> smaller(const Graph& program) {
   return programs;
 }
 
-namespace {
-
-// The first word tells: a call in eager, an exception, or a value.
-bool is_alike(const std::string& problem, const std::string& other) {
-  const auto kind = [](const std::string& p) {
-    return p.starts_with("runs in eager") ? 1 : p.starts_with("raised") ? 2 : 3;
-  };
-  return !problem.empty() && !other.empty() && kind(problem) == kind(other);
-}
-
-}  // namespace
-
-Failure shrink(Failure failure, const Check& check) {
+Failure shrink(Failure failure, const Check& check, const Progress& progress) {
   for (bool shrinks = true; shrinks;) {
     shrinks = false;
     std::vector<Graph> candidates = smaller(failure.program);
@@ -294,9 +289,10 @@ Failure shrink(Failure failure, const Check& check) {
                                                            candidates.size(), from + kTogether))));
       const std::vector<std::string> problems = check(some);
       for (size_t i = 0; !shrinks && i < some.size(); ++i) {
-        if (!is_alike(problems[i], failure.problem)) continue;
+        if (kind_of(problems[i]) != kind_of(failure.problem)) continue;
         failure = {std::move(some[i]), problems[i]};
         shrinks = true;
+        if (progress) progress(failure);
       }
     }
   }
@@ -307,4 +303,4 @@ std::string report(const Failure& failure) {
   return str_cat("# ", failure.problem, "\n", print(failure.program));
 }
 
-}  // namespace torchdyn::testing
+}  // namespace replay

@@ -1,10 +1,12 @@
-#include "tests/e2e/random/judge.h"
+#include "torchdyn/replay/judge.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <c10/core/DefaultDtype.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -13,7 +15,7 @@
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/interpret.h"
 
-namespace torchdyn::testing {
+namespace replay {
 namespace {
 
 using at::Tensor;
@@ -75,16 +77,16 @@ Tensor with_noise(const Tensor& t) {
 // What a program makes of numbers in float64: division of integers too.
 class WideDefault {
  public:
-  WideDefault() { torch::set_default_dtype(at::scalarTypeToTypeMeta(at::kDouble)); }
-  ~WideDefault() { torch::set_default_dtype(before_); }
+  WideDefault() { c10::set_default_dtype(at::scalarTypeToTypeMeta(at::kDouble)); }
+  ~WideDefault() { c10::set_default_dtype(before_); }
 
  private:
-  caffe2::TypeMeta before_ = torch::get_default_dtype();
+  caffe2::TypeMeta before_ = c10::get_default_dtype();
 };
 
 Run varied(const Graph& program, Variation variation) {
   return [&program, variation](const Tensors& inputs) {
-    torch::manual_seed(variation.noise);
+    at::manual_seed(variation.noise);
     absl::flat_hash_map<Value, Tensor> tensors;
     for (size_t i = 0; i < inputs.size(); ++i) tensors[program.inputs()[i]] = inputs[i];
     for (const auto& node : program.nodes()) {
@@ -111,7 +113,7 @@ Tensors gradients_of(const Tensors& results, const Tensors& inputs, bool noisy) 
     if (t.is_leaf() && t.requires_grad()) trained.push_back(t);
   if (differentiable.empty() || trained.empty()) return {};
   Tensors tangents;
-  torch::manual_seed(2);
+  at::manual_seed(2);
   for (const Tensor& t : differentiable)
     tangents.push_back(at::empty_like(t).copy_(at::randn(t.sizes())));
   if (noisy)
@@ -282,4 +284,4 @@ std::string difference(const Graph& program, const Run& compiled) {
   return theirs.sharing == mine.sharing ? "" : "other results share memory";
 }
 
-}  // namespace torchdyn::testing
+}  // namespace replay

@@ -21,11 +21,11 @@
 
 #include "aten_bridge/graph/graph.h"
 
-namespace torchdyn::testing {
+namespace replay {
 
 using Tensors = std::vector<at::Tensor>;
 
-// Fresh tensors on the tests' device, the same values for the same program name.
+// Fresh tensors on the inputs' devices, the same values for the same program name.
 Tensors inputs_of(const aten_bridge::Graph& program);
 
 // Whether an operator's floating results hold what its arguments held, unrounded: the same in every
@@ -55,4 +55,4 @@ class Builder {
   absl::flat_hash_map<const void*, bool> is_rounded_;  // by storage
 };
 
-}  // namespace torchdyn::testing
+}  // namespace replay

@@ -1,8 +1,6 @@
-// Makes a failing program as small as it can be while it still fails in the same way: by a wrong
-// value, an exception, or a call in eager.
+// Makes a failing program as small as it can be while it still fails in the same way (check.h).
 //   Failure smallest = shrink(std::move(failure), check);
-//   std::cout << report(smallest);            // a text that runs again, see
-//   random_programs_test.cc
+//   std::cout << report(smallest);            // a text that runs again: replay.h
 //
 // Edits: fewer results, a step left out or its result given instead, smaller sizes, plain dtypes,
 // strides and arguments, no gradient. Each program that an edit makes is run in eager, which gives
@@ -16,7 +14,7 @@
 
 #include "aten_bridge/graph/graph.h"
 
-namespace torchdyn::testing {
+namespace replay {
 
 struct Failure {
   aten_bridge::Graph program;
@@ -28,7 +26,9 @@ using Check = std::function<std::vector<std::string>(const std::vector<aten_brid
 
 // The programs that are one edit smaller, the boldest edits first.
 std::vector<aten_bridge::Graph> smaller(const aten_bridge::Graph& program);
-Failure shrink(Failure failure, const Check& check);
+// `progress` is told of each smaller one.
+using Progress = std::function<void(const Failure&)>;
+Failure shrink(Failure failure, const Check& check, const Progress& progress = {});
 std::string report(const Failure& failure);
 
-}  // namespace torchdyn::testing
+}  // namespace replay

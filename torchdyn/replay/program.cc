@@ -1,9 +1,9 @@
-#include "tests/e2e/random/program.h"
+#include "torchdyn/replay/program.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "absl/container/flat_hash_set.h"
 
@@ -11,10 +11,9 @@
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/interpret.h"
-#include "tests/e2e/random/indices.h"
-#include "tests/e2e/test_device.h"
+#include "torchdyn/replay/indices.h"
 
-namespace torchdyn::testing {
+namespace replay {
 namespace {
 
 using aten_bridge::Argument;
@@ -48,7 +47,7 @@ at::Tensor values_for(const std::string& name, DType dtype, int64_t count) {
 
 // Each input has its own seed, so that its values stay when a program gets smaller.
 void seed_for(const std::string& program, const std::string& input) {
-  torch::manual_seed(
+  at::manual_seed(
       static_cast<uint64_t>(1000 * number_in(program, 1) + std::atoll(input.c_str() + 1)));
 }
 
@@ -58,7 +57,8 @@ at::Tensor tensor_for(const std::string& program, const std::string& name, const
   int64_t span = 1;
   for (size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d];
   const bool is_empty = std::count(sizes.begin(), sizes.end(), 0) > 0;
-  at::Tensor values = values_for(name, type.dtype, is_empty ? 0 : span).to(test_device());
+  at::Tensor values =
+      values_for(name, type.dtype, is_empty ? 0 : span).to(aten_bridge::to_c10_device(type.device));
   at::Tensor tensor = at::empty({0}, values.options());
   tensor.set_(values.storage(), 0, sizes, strides);
   return tensor.requires_grad_(name[0] == 'w');
@@ -218,7 +218,7 @@ std::vector<Value> Builder::call(const std::string& op, std::vector<Argument> gi
   const Tensors results = aten_bridge::run_node(node, tensor_of);
   bool reads_rounded = false;
   for (const Value& v : node.inputs()) reads_rounded |= !is_exact(v);
-  const bool rounds = !testing::is_exact(node);
+  const bool rounds = !replay::is_exact(node);
   for (const at::Tensor& t : results) node.outputs.push_back(aten_bridge::type_of(t));
   Node* added = program_.add(op, std::move(node.args), std::move(node.outputs), op);
   std::vector<Value> values;
@@ -247,4 +247,4 @@ Graph Builder::finish(std::vector<Value> outputs) {
   return std::move(program_);
 }
 
-}  // namespace torchdyn::testing
+}  // namespace replay
