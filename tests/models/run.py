@@ -11,7 +11,8 @@ PYTHONPATH names the built package (build/dev/python). Each model has a process 
 passes where training and inference, with static and dynamic sizes and two batch sizes one after the
 other, are as near to float64 as eager in float32 is, and no call of it ran in eager. The exit
 status is 0 when all pass, but for those whose row says why they must fail. First steps are with
-cold caches, "net" of Dynamo's own capture. Inductor's first steps take a minute each: those of
+cold caches, "net" of Dynamo's own capture, Inductor's without its trials of the machine's instruction
+sets. Inductor's first steps take a minute each: those of
 several models at once (--jobs) fill the caches (--caches) with which a second run times the steps.
 """
 import argparse
@@ -193,6 +194,9 @@ def parse():
 def main():
     arguments = parse()
     import measure  # once, slowly: each model's process is a fork
+    if arguments.inductor and arguments.device == "cpu":
+        from torch._inductor.cpu_vec_isa import valid_vec_isa_list
+        valid_vec_isa_list()  # half a minute of trial compilations in each process, else
 
     rows = [row for row in measure.ROWS.values()
             if re.search(arguments.models, row.name) and (row.quick or not arguments.quick)]

@@ -564,12 +564,14 @@ void add_class_losses(std::vector<Row>& rows) {
   }));
   rows.push_back(binary("cross_entropy/probabilities", uniform({{4, 6}, {4, 6}}), F::cross_entropy,
                         F::CrossEntropyFuncOptions().reduction(torch::kSum)));
-  rows.push_back(functional("ctc_loss", sequences,
-                            [](const Tensors& x) { return F::ctc_loss(x[0], x[1], x[2], x[3]); }));
-  rows.push_back(functional("ctc_loss/zero_infinity", sequences, [](const Tensors& x) {
-    return F::ctc_loss(x[0], x[1], x[2], x[3],
-                       F::CTCLossFuncOptions().zero_infinity(true).reduction(torch::kNone));
-  }));
+  rows.push_back(chosen_by_cudnn(functional("ctc_loss", sequences, [](const Tensors& x) {
+    return F::ctc_loss(x[0], x[1], x[2], x[3]);
+  })));
+  rows.push_back(
+      chosen_by_cudnn(functional("ctc_loss/zero_infinity", sequences, [](const Tensors& x) {
+        return F::ctc_loss(x[0], x[1], x[2], x[3],
+                           F::CTCLossFuncOptions().zero_infinity(true).reduction(torch::kNone));
+      })));
 }
 
 }  // namespace

@@ -301,13 +301,13 @@ void add_recurrences(std::vector<Row>& rows) {
   rows.push_back(module(
       "RNN/relu", [] { return nn::RNN(nn::RNNOptions(3, 4).nonlinearity(torch::kReLU)); },
       normal({{5, 2, 3}})));
-  rows.push_back(module(
+  rows.push_back(drawn_by_cudnn(module(
       "LSTM",
       [] {
         return nn::LSTM(
             nn::LSTMOptions(3, 4).num_layers(2).bidirectional(true).batch_first(true).dropout(0.3));
       },
-      normal({{2, 5, 3}})));
+      normal({{2, 5, 3}}))));
   rows.push_back(module(
       "LSTM/projection", [] { return nn::LSTM(nn::LSTMOptions(3, 4).proj_size(2)); },
       normal({{5, 2, 3}})));
@@ -415,13 +415,13 @@ void add_losses(std::vector<Row>& rows) {
   rows.push_back(module(
       "TripletMarginWithDistanceLoss", [] { return nn::TripletMarginWithDistanceLoss(); },
       normal({{4, 6}, {4, 6}, {4, 6}}), on_three));
-  rows.push_back(module(
+  rows.push_back(chosen_by_cudnn(module(
       "CTCLoss", [] { return nn::CTCLoss(); },
       [] {
         return Tensors{torch::randn({8, 2, 5}).log_softmax(2), torch::randint(1, 5, {2, 3}),
                        torch::tensor({8, 7}), torch::tensor({3, 2})};
       },
-      [](auto& m, const Tensors& x) { return m(x[0], x[1], x[2], x[3]); }));
+      [](auto& m, const Tensors& x) { return m(x[0], x[1], x[2], x[3]); })));
   rows.push_back(module(
       "PoissonNLLLoss", [] { return nn::PoissonNLLLoss(); }, uniform({{4, 6}, {4, 6}}), on_two));
   rows.push_back(module(

@@ -34,7 +34,21 @@ struct Row {
   std::string eager_reason = {};
   // It reads a number on the host that may be another one in every step: each is a variant.
   bool reads_new_values = false;
+  // The same reason where only a GPU has it, and whether in training alone.
+  std::string cuda_eager_reason = {};
+  bool only_in_training = false;
 };
+
+// cuDNN's choice of an algorithm reads the lengths, and it draws a dropout of its own.
+inline Row chosen_by_cudnn(Row row) {
+  row.cuda_eager_reason = "aten::_use_cudnn_ctc_loss.Tensor has no shape rule";
+  return row;
+}
+inline Row drawn_by_cudnn(Row row) {
+  row.cuda_eager_reason = "drops out between layers, which cuDNN draws";
+  row.only_in_training = true;
+  return row;
+}
 
 // ---- Results ----
 
