@@ -1,8 +1,10 @@
 // Do models as people write them train faster compiled than in eager? ResNet-18 on 64x64 images, an
 // LSTM tagger, a ViT and a U-Net, batch 8, float32, SGD. Budget: none slower than eager, a first
-// step within 5 s with a cold cache (set TORCHDYN_CACHE_DIR to an empty folder).
+// step within 5 s with a cold cache (set TORCHDYN_CACHE_DIR to an empty folder), no more
+// copies from one layout to another.
 //   bench_models [ROUNDS] [DEVICE]
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/record_function.h>
 #include <torch/torch.h>
 
 #include "bench/gpt/device.h"
@@ -208,6 +211,48 @@ class Trainer {
   torch::optim::SGD optimizer_;
 };
 
+// ATen's copies from one layout to another while it lives, those inside of operators included.
+class LayoutCopies {
+ public:
+  LayoutCopies()
+      : handle_(at::addGlobalCallback(at::RecordFunctionCallback(&LayoutCopies::see)
+                                          .needsInputs(true)
+                                          .scopes({at::RecordScope::FUNCTION}))) {
+    count_ = 0;
+  }
+  ~LayoutCopies() { at::removeCallback(handle_); }
+  LayoutCopies(const LayoutCopies&) = delete;
+  LayoutCopies& operator=(const LayoutCopies&) = delete;
+
+  int count() const { return count_; }
+
+ private:
+  static std::unique_ptr<at::ObserverContext> see(const at::RecordFunction& call) {
+    const auto inputs = call.inputs();
+    if (std::string_view(call.name()) != "aten::copy_" || inputs.size() < 2) return nullptr;
+    const Tensor &to = inputs[0].toTensor(), &from = inputs[1].toTensor();
+    if (to.sizes() == from.sizes() && to.dtype() == from.dtype() && to.strides() != from.strides())
+      ++count_;
+    return nullptr;
+  }
+  static inline std::atomic<int> count_;
+  at::CallbackHandle handle_;
+};
+
+// Launches a step of kernels that do nothing but copy.
+int copying_kernels(const torchdyn::Explanation& explanation) {
+  const std::vector<std::string> copies = {"aten::clone", "aten::contiguous", "aten::copy_",
+                                           "aten::reshape"};
+  int launches = 0;
+  for (const auto& graph : explanation.variants.at(0).graphs)
+    for (const auto& kernel : graph.kernels)
+      if (std::all_of(kernel.origins.begin(), kernel.origins.end(), [&](const std::string& op) {
+            return std::find(copies.begin(), copies.end(), op) != copies.end();
+          }))
+        launches += kernel.launches;
+  return launches;
+}
+
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];
@@ -240,12 +285,19 @@ void measure(const Row& row, int rounds, at::Device device) {
     apart = std::max(apart, std::abs(ours.last_loss - eager.last_loss));
   }
   const torchdyn::Explanation explanation = torchdyn::explain(compiled);
+  const auto copies_of = [&](Trainer& trainer) {
+    const LayoutCopies copies;
+    trainer.step(inputs, targets);
+    return copies.count();
+  };
+  const int eager_copies = copies_of(eager);
+  const int copies = copies_of(ours) + copying_kernels(explanation);
   const bool whole = explanation.variants.size() == 1 && explanation.refusals.empty() &&
                      explanation.variants[0].eager_reason.empty();
   const double before = median(eager_times), now = median(times);
-  std::printf("%-12s %9.1f %9.1f %7.2f %9.2f %9.2f %9.1e %9.4f  %s\n", row.name, 1e3 * before,
-              1e3 * now, before / now, eager_first, first, apart, ours.last_loss,
-              whole ? "" : "RAN IN EAGER");
+  std::printf("%-12s %9.1f %9.1f %7.2f %9.2f %9.2f %9.1e %9.4f %6d %6d  %s\n", row.name,
+              1e3 * before, 1e3 * now, before / now, eager_first, first, apart, ours.last_loss,
+              eager_copies, copies, whole ? "" : "RAN IN EAGER");
   std::fflush(stdout);
 }
 
@@ -254,7 +306,7 @@ void measure(const Row& row, int rounds, at::Device device) {
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 20;
   const at::Device device = gpt::open_device(count > 2 ? arguments[2] : "cpu");
-  std::printf("%-12s %9s %9s %7s %9s %9s %9s %9s\n", "", "eager ms", "ours ms", "times", "first s",
-              "ours s", "apart", "loss");
+  std::printf("%-12s %9s %9s %7s %9s %9s %9s %9s %6s %6s\n", "", "eager ms", "ours ms", "times",
+              "first s", "ours s", "apart", "loss", "copies", "ours");
   for (const Row& row : rows()) measure(row, rounds, device);
 }
