@@ -2,7 +2,7 @@
 // LSTM tagger, a ViT and a U-Net, batch 8, float32, SGD. Budget: none slower than eager, a first
 // step within 5 s with a cold cache (set TORCHDYN_CACHE_DIR to an empty folder), no more
 // copies from one layout to another.
-//   bench_models [ROUNDS] [DEVICE]
+//   bench_cpp_models [ROUNDS] [DEVICE]
 #include <algorithm>
 #include <atomic>
 #include <chrono>

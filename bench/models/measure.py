@@ -1,0 +1,90 @@
+"""One model in one process: eager and backends in turns.
+
+    record = measure("gpt2", ["torchdyn"], steps=10, device="cuda")
+    record["torchdyn"]["ms"], record["eager"]["ms"], record["torchdyn"]["gib"]
+"""
+import copy
+import statistics
+import time
+
+import torch
+
+from rows import ROWS
+
+WARM_UP = 3  # steps after the first one
+VENDORS = ("gemm", "cutlass", "cudnn", "sm90_", "sm80_", "flash", "fmha", "nvjet", "xmma", "conv")
+
+
+class Subject:
+    """A copy of the model with its training step, under autocast to bfloat16."""
+
+    def __init__(self, row, model, inputs, backend, channels_last):
+        self.row, self.inputs = row, inputs
+        self.model = copy.deepcopy(model)
+        if channels_last:
+            self.model = self.model.to(memory_format=torch.channels_last)
+        self.function = self.model if backend is None else torch.compile(self.model, backend=backend)
+        self.device = next(self.model.parameters()).device.type
+
+    def step(self):
+        """The loss, and the seconds until it and all gradients are there."""
+        start = time.perf_counter()
+        self.model.zero_grad(set_to_none=True)
+        with torch.autocast(self.device, torch.bfloat16):
+            loss = self.row.loss(self.function, self.inputs)
+        loss.backward()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return loss.item(), time.perf_counter() - start
+
+    def peak(self):
+        """GiB that one step allocates at most."""
+        if self.device != "cuda":
+            return 0.0
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        self.step()
+        return torch.cuda.max_memory_allocated() / 2**30
+
+    def kernels(self):
+        """Of one step: (name, calls, ms), the longest first."""
+        if self.device != "cuda":
+            return []
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            self.step()
+        rows = [(event.key, event.count, event.self_device_time_total / 1e3)
+                for event in profile.key_averages() if event.self_device_time_total > 0]
+        return sorted(rows, key=lambda row: -row[2])
+
+
+def measure(name, backends, steps, device, batch=None, channels_last=False, top=0):
+    """{"eager": {...}, backend: {...}}: ms a step (median), first_s, gib, losses, kernels, launches and
+    vendor_ms of a step; `top`: so many kernels by name too."""
+    row = ROWS[name]
+    torch.manual_seed(0)
+    model, inputs = row.build().to(device).train(), row.inputs(batch or row.batch, device)
+    subjects, record = {}, {}
+    for backend in [None, "eager", *backends]:
+        torch._dynamo.reset()
+        torch.manual_seed(1)
+        subject = Subject(row, model, inputs, backend, channels_last)
+        loss, seconds = subject.step()
+        key = backend or "plain"
+        record[key] = {"first_s": seconds, "losses": [loss]}
+        if backend != "eager":  # that one tells what Dynamo itself takes
+            subjects[key] = subject
+    for key, subject in subjects.items():  # a reset made all but the last be captured again
+        for _ in range(WARM_UP):
+            record[key]["losses"].append(subject.step()[0])
+    times = {key: [] for key in subjects}
+    for _ in range(steps):
+        for key, subject in subjects.items():
+            times[key].append(subject.step()[1])
+    for key, subject in subjects.items():
+        kernels = subject.kernels()
+        record[key] |= {
+            "ms": statistics.median(times[key]) * 1e3, "gib": subject.peak(),
+            "launches": sum(count for _, count, _ in kernels), "kernel_ms": sum(k[2] for k in kernels),
+            "vendor_ms": sum(ms for kernel, _, ms in kernels if any(v in kernel for v in VENDORS)),
+            "top": kernels[:top]}
+    return record
