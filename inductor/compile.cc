@@ -10,6 +10,7 @@
 #include "aten_bridge/base/dump.h"
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/pad_products.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/backend/device_backend.h"
 #include "inductor/cache/kernel_cache.h"
@@ -102,8 +103,11 @@ absl::StatusOr<Planned> plan(const Graph& graph, Numerics numerics, LeftToAten l
   if (!backend.ok()) return backend.status();
   planned.backend = *backend;
 
-  LoopProgram program =
-      timing.measure("lower", [&] { return lower(graph, numerics, planned.left); });
+  LoopProgram program = timing.measure("lower", [&] {
+    const bool pads = planned.device.kind == Device::Kind::kCuda && numerics == Numerics::kDefault;
+    return pads ? lower(pad_products(graph, {}), numerics, planned.left)
+                : lower(graph, numerics, planned.left);
+  });
   timing.measure("passes", [&] { run_passes(program); });
   dump(DumpStage::kLoops, graph.name, [&] { return print(program); });
   planned.report.not_fused =

@@ -13,6 +13,7 @@
 #include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/once.h"
+#include "aten_bridge/graph/pad_products.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/runtime/aten/run.h"
 #include "tests/inductor/support/picky_compiler.h"
@@ -299,6 +300,29 @@ TEST(Compile, AnInternalErrorNamesTheGraph) {
     FAIL() << "nothing was thrown";
   } catch (const aten_bridge::Broken& error) {
     EXPECT_EQ(error.artefact, print(graph));
+  }
+}
+
+// What a GPU runs in the place of a head's product and its gradients.
+TEST(Compile, PaddedProductsAreTheProducts) {
+  const Graph graph =
+      parsed(R"(graph 1 g(d: bf16[40, 61], w: bf16[61, 32], x: bf16[40, 32], b: bf16[61]) {
+    %0: bf16[32, 61]{1, 32} = aten::permute(w, dims=[1, 0])
+    %1: bf16[40, 61] = aten::addmm(b, mat1=x, mat2=%0, beta=1, alpha=1)
+    %2: bf16[40, 61] = aten::exp(%1)
+    %3: bf16[40, 32] = aten::mm(d, mat2=w)
+    %4: bf16[61, 40]{1, 61} = aten::permute(d, dims=[1, 0])
+    %5: bf16[61, 32] = aten::mm(%4, mat2=x)
+    return %1, %2, %3, %5
+  })");
+  const Graph padded = pad_products(graph, {.least_operations = 0, .operations_per_byte = 0});
+  EXPECT_NE(print(padded), print(graph));
+  at::manual_seed(1);
+  const auto inputs = inputs_for(graph);
+  const auto expected = run(in_aten(graph), inputs), outputs = run(*compiled(padded), inputs);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(outputs[i].strides(), expected[i].strides());
+    EXPECT_TRUE(at::allclose(outputs[i], expected[i], /*rtol=*/0.02, /*atol=*/0.05)) << i;
   }
 }
 
