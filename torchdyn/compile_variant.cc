@@ -7,6 +7,7 @@
 #include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/dump.h"
 #include "aten_bridge/base/once.h"
+#include "aten_bridge/graph/channels_last.h"
 #include "aten_bridge/graph/generalize.h"
 #include "aten_bridge/graph/partition.h"
 #include "aten_bridge/graph/text.h"
@@ -53,6 +54,18 @@ void save_copies_of_mutated(Partition& partition, const Captured& captured) {
     outputs.push_back(copy->output(0));
     forward.set_outputs(std::move(outputs));
   }
+}
+
+// Random operators keep eager's layout: which element gets which number follows from it.
+Graph with_channels_last(const Graph& joint) {
+  const auto writes_any_strides = [](const Node& node) {
+    const inductor::OpKind kind = inductor::kind_of(node.op);
+    return kind == inductor::OpKind::kPointwise || kind == inductor::OpKind::kReduction ||
+           kind == inductor::OpKind::kScatter;
+  };
+  return aten_bridge::while_making(
+      [&] { return print(joint); },
+      [&] { return aten_bridge::channels_last(joint, writes_any_strides); });
 }
 
 Partition split(const Captured& captured) {
@@ -235,9 +248,11 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
     traced.numbers.assign(tracer.traced.numbers.begin(), tracer.traced.numbers.end());
   }
   variant->prototype = std::move(tracer.traced.prototype);
+  Graph& joint = traced.captured.joint.graph;
+  if (numerics == Numerics::kDefault && aten_bridge::has_row_major_convolutions(joint))
+    joint = with_channels_last(joint);
   variant->explanation.capture_ms = milliseconds_since(start);
 
-  const Graph& joint = traced.captured.joint.graph;
   show(traced.trains() ? DumpStage::kJoint : DumpStage::kGraph, joint);
   if (traced.trains()) {
     traced.partition = split(traced.captured);

@@ -1,0 +1,258 @@
+#include "aten_bridge/graph/channels_last.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/graph/extract.h"
+
+namespace aten_bridge {
+namespace {
+
+using Sizes = std::vector<SymExpr>;
+using Dims = std::vector<int64_t>;
+
+bool is_convolution(const Node& node) {
+  return (node.op == "aten::convolution" || node.op == "aten::convolution_backward") &&
+         node.inputs()[0].type().sizes.size() == 4;
+}
+
+bool is_constant(const TensorType& type) {
+  const auto constant = [](const SymExpr& e) { return e.is_constant(); };
+  return std::all_of(type.sizes.begin(), type.sizes.end(), constant) &&
+         std::all_of(type.strides.begin(), type.strides.end(), constant);
+}
+
+// An image that has more than one channel and more than one place: else both layouts are one.
+bool is_image(const TensorType& type) {
+  return type.sizes.size() == 4 && is_constant(type) && type.sizes[1].as_constant() > 1 &&
+         type.sizes[2].as_constant() * type.sizes[3].as_constant() > 1;
+}
+
+Sizes last_strides(const Sizes& s) { return {s[1] * s[2] * s[3], SymExpr(1), s[1] * s[3], s[1]}; }
+
+TensorType as_last(TensorType type) {
+  type.strides = last_strides(type.sizes);
+  return type;
+}
+
+bool is_last(const TensorType& type) {
+  return is_image(type) && type.strides == last_strides(type.sizes);
+}
+
+// The dimensions from the outermost to the innermost, where the elements lie without gaps.
+std::optional<Dims> order_of(const TensorType& type) {
+  Dims dims(type.sizes.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  std::stable_sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) {
+    return type.strides[a].as_constant() > type.strides[b].as_constant();
+  });
+  int64_t stride = 1;
+  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+    if (type.strides[*d] != stride && type.sizes[*d] != SymExpr(1)) return std::nullopt;
+    stride *= type.sizes[*d].as_constant();
+  }
+  return dims;
+}
+
+template <class T>
+std::vector<T> permuted(const std::vector<T>& list, const Dims& dims) {
+  std::vector<T> result;
+  for (int64_t d : dims) result.push_back(list[static_cast<size_t>(d)]);
+  return result;
+}
+
+// Strides of a view of other sizes, where there are any: each group of dimensions that lie as one
+// must be cut at its bounds.
+std::optional<Sizes> strides_of_view(const TensorType& type, const Sizes& sizes) {
+  Sizes strides(sizes.size());
+  size_t to = sizes.size();
+  int64_t whole = 1, base = type.sizes.empty() ? 1 : type.strides.back().as_constant();
+  for (size_t from = type.sizes.size(); from-- > 0;) {
+    whole *= type.sizes[from].as_constant();
+    const bool ends = from == 0 || (type.sizes[from - 1] != SymExpr(1) &&
+                                    type.strides[from - 1].as_constant() != whole * base);
+    if (!ends) continue;
+    int64_t left = whole, stride = base;
+    while (to > 0 && (left > 1 || sizes[to - 1] == SymExpr(1))) {
+      const int64_t size = sizes[--to].as_constant();
+      strides[to] = stride;
+      stride *= size;
+      if (size == 0 || left % size != 0) return std::nullopt;
+      left /= size;
+    }
+    if (left != 1) return std::nullopt;
+    if (from > 0) {
+      whole = 1;
+      base = type.strides[from - 1].as_constant();
+    }
+  }
+  return to == 0 ? std::optional(strides) : std::nullopt;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Graph& graph, const WritesAnyStrides& writes_any_strides)
+      : graph_(graph), writes_any_strides_(writes_any_strides) {}
+
+  Graph rewrite() && {
+    for (Value input : graph_.inputs()) extract_.add_input(input.node->name, input);
+    for (const auto& node : graph_.nodes()) {
+      if (is_convolution(*node)) {
+        convolution(*node);
+      } else if (!reads_others(*node)) {
+        extract_.add(*node);
+      } else if (!view(*node)) {
+        kernel_or_call(*node);
+      }
+    }
+    std::vector<std::optional<Value>> outputs;
+    for (const auto& output : graph_.outputs()) {
+      outputs.push_back(output);
+      if (output) outputs.back() = original(*output);
+    }
+    Graph result = std::move(extract_).finish(graph_.outputs());
+    result.set_outputs(std::move(outputs));
+    result.name = graph_.name;
+    return result;
+  }
+
+ private:
+  // Whether some input lies otherwise than in the graph.
+  bool reads_others(const Node& node) const {
+    const std::vector<Value> inputs = node.inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](Value v) { return extract_.at(v).type().strides != v.type().strides; });
+  }
+
+  Value add(const std::string& op, std::vector<Argument> args, TensorType type) {
+    return extract_.graph().add(op, std::move(args), {std::move(type)}, op)->output(0);
+  }
+
+  Value permute(Value value, const Dims& dims) {
+    if (std::is_sorted(dims.begin(), dims.end())) return value;
+    TensorType type = value.type();
+    type.sizes = permuted(type.sizes, dims);
+    type.strides = permuted(type.strides, dims);
+    return add("aten::permute", {{"self", value}, {"dims", Sizes(dims.begin(), dims.end())}}, type);
+  }
+
+  // A copy whose elements lie in the order of the dimensions.
+  Value in_order(Value value, const Dims& dims) {
+    Dims back(dims.size());
+    for (size_t d = 0; d < dims.size(); ++d)
+      back[static_cast<size_t>(dims[d])] = static_cast<int64_t>(d);
+    const Value outward = permute(value, dims);
+    TensorType type = outward.type();
+    type.strides = contiguous_strides(type.sizes);
+    return permute(add("aten::clone", {{"self", outward}, {"memory_format", SymExpr(0)}}, type),
+                   back);
+  }
+
+  // The copy of a value in the layout that the graph has it in.
+  Value original(Value value) {
+    const Value copy = extract_.at(value);
+    if (copy.type().strides == value.type().strides) return copy;
+    const auto [known, is_new] = originals_.try_emplace(value, copy);
+    if (is_new) {
+      const auto order = order_of(value.type());
+      TD_CHECK(order, "a changed layout has gaps");
+      known->second = in_order(copy, *order);
+    }
+    return known->second;
+  }
+
+  Value last(Value value) {
+    const Value copy = extract_.at(value);
+    if (!is_image(copy.type()) || is_last(copy.type())) return copy;
+    const auto [known, is_new] = lasts_.try_emplace(value, copy);
+    if (is_new) known->second = in_order(copy, {0, 2, 3, 1});
+    return known->second;
+  }
+
+  template <class Map>
+  void write(const Node& node, Map map, std::vector<std::optional<TensorType>> outputs) {
+    std::vector<Argument> args = node.args;
+    for (Argument& a : args) a.value = map_tensors(a.value, map);
+    const Node* copy =
+        extract_.graph().add(node.op, std::move(args), std::move(outputs), node.origin);
+    for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i)
+      extract_.put(node.output(i), copy->output(i));
+  }
+
+  // Images that the node gives in rows, with channels last.
+  static std::vector<std::optional<TensorType>> with_last(const Node& node) {
+    std::vector<std::optional<TensorType>> outputs = node.outputs;
+    for (auto& type : outputs)
+      if (type && is_image(*type) && is_contiguous(*type)) type = as_last(*type);
+    return outputs;
+  }
+
+  void convolution(const Node& node) {
+    write(
+        node, [&](Value v) { return last(v); }, with_last(node));
+  }
+
+  // A view of the copy, where the graph's has no gaps and so could be made again.
+  bool view(const Node& node) {
+    if (node.inputs().size() != 1 || node.outputs.size() != 1) return false;
+    const Value self = node.inputs()[0];
+    TensorType type = *node.outputs[0];
+    if (!is_constant(type) || !order_of(type)) return false;
+    const TensorType& from = extract_.at(self).type();
+    if (node.op == "aten::permute") {
+      Dims dims;
+      for (const SymExpr& d : std::get<Sizes>(node.arg("dims"))) {
+        const int64_t rank = static_cast<int64_t>(type.sizes.size());
+        dims.push_back((d.as_constant() + rank) % rank);
+      }
+      type.strides = permuted(from.strides, dims);
+    } else if (node.op == "aten::view" || node.op == "aten::_unsafe_view") {
+      const auto strides = strides_of_view(from, type.sizes);
+      if (!strides) return false;
+      type.strides = *strides;
+    } else {
+      return false;
+    }
+    write(node, [&](Value v) { return extract_.at(v); }, {type});
+    return true;
+  }
+
+  // A kernel of ours reads any layout, and writes images as it reads them.
+  void kernel_or_call(const Node& node) {
+    if (!writes_any_strides_(node))
+      return write(
+          node, [&](Value v) { return original(v); }, node.outputs);
+    const std::vector<Value> inputs = node.inputs();
+    const bool reads_last = std::any_of(inputs.begin(), inputs.end(), [&](Value v) {
+      return is_last(extract_.at(v).type()) && !is_last(v.type());
+    });
+    write(
+        node, [&](Value v) { return extract_.at(v); }, reads_last ? with_last(node) : node.outputs);
+  }
+
+  const Graph& graph_;
+  const WritesAnyStrides& writes_any_strides_;
+  Extract extract_{"channels_last"};
+  absl::flat_hash_map<Value, Value> originals_, lasts_;  // copies in the other layout
+};
+
+}  // namespace
+
+bool has_row_major_convolutions(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) {
+    if (!is_convolution(*node)) return false;
+    const TensorType& type = node->inputs()[0].type();
+    return (type.dtype == DType::kBFloat16 || type.dtype == DType::kFloat16) &&
+           type.device.kind == Device::Kind::kCuda && is_image(type) && is_contiguous(type);
+  });
+}
+
+Graph channels_last(const Graph& graph, const WritesAnyStrides& writes_any_strides) {
+  return Rewriter(graph, writes_any_strides).rewrite();
+}
+
+}  // namespace aten_bridge
