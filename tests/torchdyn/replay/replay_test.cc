@@ -41,6 +41,28 @@ TEST_F(Replay, AGraphThatIsRightHasNoProblem) {
   EXPECT_EQ(replayed.smallest, "");
 }
 
+// A joint graph is split, too; a backward, which has tangents as well, is not.
+TEST_F(Replay, GraphsOfEachStageRun) {
+  constexpr char kJoint[] = R"((x: f32[8, 4], tangent0: f32[8, 4]) {
+    %0: f32[8, 4] = aten::tanh(x)
+    %1: f32[8, 4] = aten::tanh_backward(grad_output=tangent0, output=%0)
+    return %0, %1
+  })";
+  EXPECT_EQ(replayed(std::string("graph 1 joint") + kJoint).problem, "");
+  EXPECT_EQ(replayed(R"(graph 1 backward(y: f32[8, 4], tangent0: f32[8, 4]) {
+    %0: f32[8, 4] = aten::tanh_backward(grad_output=tangent0, output=y)
+    return %0
+  })")
+                .problem,
+            "");
+  EXPECT_THAT(replayed(R"(graph 1 joint(x: f32[8, 4], tangent0: f32[8, 4]) {
+    %0: f32[8, 4] = aten::mul.Tensor(x, other=tangent0)
+    return %0, tangent0
+  })")
+                  .problem,
+              HasSubstr("internal error: "));
+}
+
 TEST_F(Replay, AFaultIsMadeAsSmallAsItIs) {
   const Replayed replayed = this->replayed(R"(graph 1 forward(x: f32[24, 6], y: f32[6]) {
     %0: f32[24, 6] = aten::mul.Tensor(x, other=y)
