@@ -73,19 +73,6 @@ Expr division_by_power_of_two(ExprPool& pool, Expr e) {
   return pool.apply(ScalarOp::mul, {e.args()[0], pool.constant(e.dtype(), 1 / divisor)});
 }
 
-// Whether `to` holds every value of `from`.
-bool holds_all(DType to, DType from) {
-  if (to == from || from == DType::kBool) return true;
-  if (to == DType::kBool || is_complex(to) || is_complex(from)) return false;
-  if (is_floating(from))
-    return to == DType::kFloat64 || (to == DType::kFloat32 && size_in_bytes(from) == 2);
-  const int64_t bits = 8 * size_in_bytes(from);
-  if (to == DType::kFloat64) return bits <= 32;
-  if (to == DType::kFloat32) return bits <= 16;
-  if (is_floating(to) || to == DType::kUInt8) return false;
-  return size_in_bytes(to) > size_in_bytes(from);
-}
-
 // cast<T>(cast<U>(x)) where U holds every x: as if straight to T.
 Expr fold_cast(ExprPool& pool, Expr e) {
   if (e.op() != ScalarOp::cast) return {};
@@ -164,6 +151,18 @@ Expr fold_once(ExprPool& pool, Expr e, Loops loops) {
 }
 
 }  // namespace
+
+bool holds_all(DType to, DType from) {
+  if (to == from || from == DType::kBool) return true;
+  if (to == DType::kBool || is_complex(to) || is_complex(from)) return false;
+  if (is_floating(from))
+    return to == DType::kFloat64 || (to == DType::kFloat32 && size_in_bytes(from) == 2);
+  const int64_t bits = 8 * size_in_bytes(from);
+  if (to == DType::kFloat64) return bits <= 32;
+  if (to == DType::kFloat32) return bits <= 16;
+  if (is_floating(to) || to == DType::kUInt8) return false;
+  return size_in_bytes(to) > size_in_bytes(from);
+}
 
 Expr fold(ExprPool& pool, Expr root, Loops loops) {
   // A step may make a term whose arguments can be folded again: repeat until nothing changes.

@@ -10,4 +10,7 @@ namespace inductor {
 void fold(LoopProgram& program);
 Expr fold(ExprPool& pool, Expr e, Loops loops);
 
+// Whether `to` holds every value of `from`.
+bool holds_all(DType to, DType from);
+
 }  // namespace inductor
