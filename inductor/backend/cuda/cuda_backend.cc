@@ -77,7 +77,7 @@ Features cuda_features() {
   features.most_chunks = 256;
   features.least_parallel = 128;
   features.small_work = 16 * 1024;
-  features.tiny_work = 0;
+  features.tiny_work = 1024 * 1024;  // microseconds, most of them the launch
   return features;
 }
 
