@@ -9,6 +9,7 @@
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
 #include "inductor/schedule/access.h"
+#include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
 #include "inductor/schedule/nest.h"
 
@@ -156,6 +157,16 @@ int64_t shared_bytes_per_iteration(const LoopProgram& program, const std::vector
   return bytes;
 }
 
+// Where a block has a few columns of all.
+int64_t of_a_block(LoopProgram& program, const std::vector<Stmt>& body, int64_t bytes) {
+  const std::vector<Stmt>* inside = &body;
+  for (const Loop* l = only_loop(*inside); l && l->kind == LoopKind::kSerial;
+       l = only_loop(*inside))
+    inside = &l->body;
+  const std::optional<int64_t> columns = common_columns(program, *inside);
+  return columns && *columns > kColumnsOfBlock ? bytes / (*columns / kColumnsOfBlock) : bytes;
+}
+
 // Where the last loop of a kernel is that `nest` may merge with: what stands behind it must not
 // matter.
 std::optional<size_t> last_loop(const std::vector<Stmt>& body, const Stmt& nest) {
@@ -189,7 +200,9 @@ Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nes
 
   Fusion out{Verdict::yes(), body};
   merger.merge(std::get<Loop>(out.body[*at]), *other);
-  const int64_t bytes = shared_bytes_per_iteration(program, out.body, merger.innermost(), shared);
+  int64_t bytes = shared_bytes_per_iteration(program, out.body, merger.innermost(), shared);
+  if (bytes > features.fast_memory_bytes && features.has_lanes)
+    bytes = of_a_block(program, out.body, bytes);
   if (bytes > features.fast_memory_bytes)
     out.verdict =
         Verdict::no(str_cat("an iteration shares ", bytes, " bytes: more than fast memory holds"));

@@ -5,6 +5,7 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/schedule/blocks.h"
+#include "inductor/schedule/columns.h"
 #include "inductor/schedule/contract.h"
 #include "inductor/schedule/execution.h"
 #include "inductor/schedule/group.h"
@@ -52,6 +53,7 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
   remove_unread(program);
   each_kernel([&](Kernel& k) {
     for (Stmt& stmt : k.body) collapse(program, stmt);
+    if (features.has_lanes) spread_common_columns(program, k);
   });
   make_local(program, features);
   each_kernel([&](Kernel& k) {
