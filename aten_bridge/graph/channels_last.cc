@@ -15,15 +15,17 @@ namespace {
 using Sizes = std::vector<SymExpr>;
 using Dims = std::vector<int64_t>;
 
-bool is_convolution(const Node& node) {
-  return (node.op == "aten::convolution" || node.op == "aten::convolution_backward") &&
-         node.inputs()[0].type().sizes.size() == 4;
-}
-
 bool is_constant(const TensorType& type) {
   const auto constant = [](const SymExpr& e) { return e.is_constant(); };
   return std::all_of(type.sizes.begin(), type.sizes.end(), constant) &&
          std::all_of(type.strides.begin(), type.strides.end(), constant);
+}
+
+// Of sizes that are known: only then both layouts can be told apart.
+bool is_convolution(const Node& node) {
+  if (node.op != "aten::convolution" && node.op != "aten::convolution_backward") return false;
+  const TensorType& type = node.inputs()[0].type();
+  return type.sizes.size() == 4 && is_constant(type);
 }
 
 // An image that has more than one channel and more than one place: else both layouts are one.

@@ -21,8 +21,8 @@ struct Candidate {
 Expr before_widening(Expr value) {
   if (value.op() != ScalarOp::cast) return {};
   const Expr narrow = value.args()[0];
-  const bool halves = aten_bridge::size_in_bytes(narrow.dtype()) <
-                      aten_bridge::size_in_bytes(value.dtype());
+  const bool halves =
+      aten_bridge::size_in_bytes(narrow.dtype()) < aten_bridge::size_in_bytes(value.dtype());
   return halves && holds_all(value.dtype(), narrow.dtype()) ? narrow : Expr();
 }
 
