@@ -4,20 +4,18 @@
 
 namespace inductor {
 
-void Timing::add(std::string_view name, std::chrono::duration<double, std::milli> time) {
-  for (auto& [known, milliseconds] : stages_) {
-    if (known != name) continue;
-    milliseconds += time.count();
-    return;
-  }
-  stages_.emplace_back(name, time.count());
+size_t Timing::index_of(std::string_view name) {
+  for (size_t i = 0; i < stages_.size(); ++i)
+    if (stages_[i].first == name) return i;
+  stages_.emplace_back(name, 0);
+  return stages_.size() - 1;
 }
 
 std::string Timing::text() const {
   std::string text;
-  for (const auto& [name, milliseconds] : stages_)
+  for (const auto& [name, time] : stages_)
     absl::StrAppendFormat(&text, "%s%s %.1f ms", text.empty() ? "" : ", ", std::string(name),
-                          milliseconds);
+                          time.count());
   return text;
 }
 

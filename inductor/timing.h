@@ -18,7 +18,7 @@ class Timing {
   // Adds to the stage's time, which stands where the stage was first met.
   template <class Stage>
   auto measure(std::string_view name, const Stage& stage) {
-    const Stop stop{*this, name, std::chrono::steady_clock::now()};
+    const Stop stop{*this, index_of(name), std::chrono::steady_clock::now()};
     return stage();
   }
   std::string text() const;
@@ -26,13 +26,13 @@ class Timing {
  private:
   struct Stop {
     Timing& timing;
-    std::string_view name;
+    size_t stage;
     std::chrono::steady_clock::time_point start;
-    ~Stop() { timing.add(name, std::chrono::steady_clock::now() - start); }
+    ~Stop() { timing.stages_[stage].second += std::chrono::steady_clock::now() - start; }
   };
-  void add(std::string_view name, std::chrono::duration<double, std::milli> time);
+  size_t index_of(std::string_view name);
 
-  std::vector<std::pair<std::string_view, double>> stages_;  // milliseconds
+  std::vector<std::pair<std::string_view, std::chrono::duration<double, std::milli>>> stages_;
 };
 
 }  // namespace inductor

@@ -20,6 +20,7 @@ using aten_bridge::str_cat;
 
 std::string text(const c10::FunctionSchema& schema) {
   std::ostringstream out;
+  out.exceptions(std::ios::badbit);  // rather than a part of it
   out << schema;
   return out.str();
 }

@@ -95,6 +95,7 @@ struct Twin {
 
 std::string text(const c10::FunctionSchema& schema) {
   std::ostringstream out;
+  out.exceptions(std::ios::badbit);  // rather than a part of it
   out << schema;
   return out.str();
 }

@@ -20,23 +20,39 @@ std::vector<at::Generator> default_generators() {
   return generators;
 }
 
-}  // namespace
-
-std::vector<at::Tensor> GeneratorStates::get() {
+std::vector<at::Tensor> states_of(std::vector<at::Generator>& generators) {
   std::vector<at::Tensor> states;
-  for (at::Generator& generator : default_generators()) {
+  for (at::Generator& generator : generators) {
     const std::scoped_lock lock(generator.mutex());
     states.push_back(generator.get_state());
   }
   return states;
 }
 
-void GeneratorStates::set(const std::vector<at::Tensor>& states) {
-  auto generators = default_generators();
+void set_states(std::vector<at::Generator>& generators, const std::vector<at::Tensor>& states) {
   for (size_t i = 0; i < states.size(); ++i) {
     const std::scoped_lock lock(generators[i].mutex());
     generators[i].set_state(states[i]);
   }
+}
+
+}  // namespace
+
+GeneratorStates::GeneratorStates()
+    : generators_(default_generators()), states_(states_of(generators_)) {}
+
+GeneratorStates::~GeneratorStates() {
+  if (!kept_) set_states(generators_, states_);
+}
+
+std::vector<at::Tensor> GeneratorStates::get() {
+  auto generators = default_generators();
+  return states_of(generators);
+}
+
+void GeneratorStates::set(const std::vector<at::Tensor>& states) {
+  auto generators = default_generators();
+  set_states(generators, states);
 }
 
 }  // namespace aten_bridge

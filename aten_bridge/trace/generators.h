@@ -5,17 +5,16 @@
 #include <vector>
 
 namespace at {
+struct Generator;
 class Tensor;
-}
+}  // namespace at
 
 namespace aten_bridge {
 
 class GeneratorStates {
  public:
-  GeneratorStates() : states_(get()) {}
-  ~GeneratorStates() {
-    if (!kept_) set(states_);
-  }
+  GeneratorStates();
+  ~GeneratorStates();
   GeneratorStates(const GeneratorStates&) = delete;
   // The draws since then stand.
   void keep() { kept_ = true; }
@@ -25,6 +24,7 @@ class GeneratorStates {
   static void set(const std::vector<at::Tensor>& states);
 
  private:
+  std::vector<at::Generator> generators_;
   std::vector<at::Tensor> states_;
   bool kept_ = false;
 };

@@ -10,20 +10,21 @@ namespace aten_bridge {
 const OperatorInfo& OperatorTable::of(const c10::OperatorHandle& op) {
   std::unique_ptr<OperatorInfo>& info = infos_[&op.schema()];
   if (info == nullptr) {
-    info = std::make_unique<OperatorInfo>();
-    info->name = name_of(op);
-    info->refusal = refusal(info->name);
-    info->rewrite = find_rewrite(info->name);
-    info->lazy_bit = find_lazy_bit(info->name);
-    info->decomposition = find_decomposition(info->name);
-    info->shape = find_shape_source(op);
-    info->reads = reads_values(info->name);
-    info->is_composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
-    info->mutates = mutates(op.schema());
-    info->is_custom = !info->name.starts_with("aten::");
-    info->has_out = has_out(op.schema());
-    info->is_view = returns_view(op.schema());
-    info->draws = draws_random_numbers(op);
+    auto made = std::make_unique<OperatorInfo>();
+    made->name = name_of(op);
+    made->refusal = refusal(made->name);
+    made->rewrite = find_rewrite(made->name);
+    made->lazy_bit = find_lazy_bit(made->name);
+    made->decomposition = find_decomposition(made->name);
+    made->shape = find_shape_source(op);
+    made->reads = reads_values(made->name);
+    made->is_composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
+    made->mutates = mutates(op.schema());
+    made->is_custom = !made->name.starts_with("aten::");
+    made->has_out = has_out(op.schema());
+    made->is_view = returns_view(op.schema());
+    made->draws = draws_random_numbers(op);
+    info = std::move(made);
   }
   return *info;
 }

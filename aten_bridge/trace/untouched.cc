@@ -1,8 +1,8 @@
 #include "aten_bridge/trace/untouched.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -24,56 +24,100 @@ struct TensorState {
   bool same_grad() const { return tensor.unsafeGetTensorImpl()->grad().is_same(grad); }
 };
 
-bool equal_bytes(const at::Tensor& a, const at::Tensor& b) {
-  return a.nbytes() == b.nbytes() &&
-         std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
-}
+// Where a generator of the CPU or of a GPU stands. Read, compared and put back without memory that
+// would have to be found: it is put back when memory is short, too.
+class Stand {
+ public:
+  static Stand of(const at::Generator& generator) {
+    Stand stand;
+    stand.seed_ = generator.current_seed();
+    if (auto* cpu = of_cpu(generator)) {
+      stand.engine_ = cpu->engine().data();
+      stand.normal_ = cpu->next_float_normal_sample();
+      stand.double_normal_ = cpu->next_double_normal_sample();
+    } else {
+      stand.offset_ = generator.get_offset();
+    }
+    return stand;
+  }
+
+  uint64_t seed() const { return seed_; }
+
+  bool is_just_seeded() const {
+    Stand fresh;
+    fresh.seed_ = seed_;
+    if (engine_) fresh.engine_ = at::mt19937(seed_).data();
+    return *this == fresh;
+  }
+
+  void put_into(at::Generator& generator) const {
+    if (auto* cpu = of_cpu(generator)) {
+      at::mt19937 engine;
+      engine.set_data(*engine_);
+      cpu->set_engine(engine);
+      cpu->set_next_float_normal_sample(normal_);
+      cpu->set_next_double_normal_sample(double_normal_);
+    } else {
+      generator.set_current_seed(seed_);
+      generator.set_offset(offset_);
+    }
+  }
+
+  static void move_on(at::Generator& generator) {
+    if (auto* cpu = of_cpu(generator)) {
+      cpu->random();
+    } else {
+      generator.set_offset(generator.get_offset() + 4);  // Philox counts in fours
+    }
+  }
+
+  bool operator==(const Stand& other) const {
+    const auto& a = engine_;
+    const auto& b = other.engine_;
+    return seed_ == other.seed_ && offset_ == other.offset_ && normal_ == other.normal_ &&
+           double_normal_ == other.double_normal_ && a.has_value() == b.has_value() &&
+           (!a || (a->left_ == b->left_ && a->next_ == b->next_ && a->state_ == b->state_));
+  }
+
+ private:
+  static at::CPUGeneratorImpl* of_cpu(const at::Generator& generator) {
+    return generator.device().is_cpu() ? generator.get<at::CPUGeneratorImpl>() : nullptr;
+  }
+
+  uint64_t seed_ = 0, offset_ = 0;
+  std::optional<at::mt19937_data_pod> engine_;  // of the CPU's
+  std::optional<float> normal_;
+  std::optional<double> double_normal_;
+};
 
 // A generator that nobody may seed. Other threads may draw from it meanwhile, so a changed state is
 // no proof; the state right after seeding is. A generator that stands there already is moved on by
 // one draw, so that seeding it again shows.
 class SeedWatch {
  public:
-  explicit SeedWatch(at::Generator generator)
-      : generator_(std::move(generator)), seed_(generator_.current_seed()) {
+  explicit SeedWatch(at::Generator generator) : generator_(std::move(generator)) {
     const std::scoped_lock lock(generator_.mutex());
-    before_ = generator_.get_state();
-    moved_ = equal_bytes(before_, just_seeded());
-    if (moved_) move_on();
-    watched_ = generator_.get_state();
+    before_ = Stand::of(generator_);
+    moved_ = before_.is_just_seeded();
+    if (moved_) Stand::move_on(generator_);
+    watched_ = Stand::of(generator_);
   }
 
   bool seeded() const {
     const std::scoped_lock lock(generator_.mutex());
-    return generator_.current_seed() != seed_ ||
-           (!equal_bytes(generator_.get_state(), watched_) &&
-            equal_bytes(generator_.get_state(), just_seeded()));
+    const Stand now = Stand::of(generator_);
+    return now.seed() != watched_.seed() || (now != watched_ && now.is_just_seeded());
   }
 
   void restore() {
     const bool seeded_since = seeded();
     const std::scoped_lock lock(generator_.mutex());
-    if (seeded_since || (moved_ && equal_bytes(generator_.get_state(), watched_)))
-      generator_.set_state(before_);
+    if (seeded_since || (moved_ && Stand::of(generator_) == watched_)) before_.put_into(generator_);
   }
 
  private:
-  at::Tensor just_seeded() const {
-    at::Generator fresh = generator_.clone();
-    fresh.set_current_seed(generator_.current_seed());
-    return fresh.get_state();
-  }
-  void move_on() {
-    if (generator_.device().is_cpu()) {
-      generator_.get<at::CPUGeneratorImpl>()->random();
-    } else {
-      generator_.set_offset(generator_.get_offset() + 4);  // Philox counts in fours
-    }
-  }
-
   mutable at::Generator generator_;  // reading its state locks it
-  uint64_t seed_;
-  at::Tensor before_, watched_;
+  Stand before_, watched_;
   bool moved_ = false;
 };
 

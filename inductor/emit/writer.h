@@ -38,8 +38,13 @@ class Writer {
   const std::string& text() const { return text_; }
 
  private:
+  // A scope that closes has room for its line: it must not fail while an exception passes.
+  void make_room(size_t bytes) { text_.reserve(text_.size() + bytes + closing_); }
+  size_t closing_line() const { return 2 * depth_ + 2; }
+
   std::string text_;
-  int depth_ = 0;
+  size_t depth_ = 0;
+  size_t closing_ = 0;  // bytes of the lines that close what is open
 };
 
 }  // namespace inductor

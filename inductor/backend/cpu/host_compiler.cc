@@ -64,6 +64,7 @@ std::optional<std::string> find_on_path(const std::string& program) {
 // What -march=native looks at: the first processor's model and features.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
+  file.exceptions(std::ios::badbit);  // a part of it is another processor's
   std::string text, line;
   while (std::getline(file, line) && !line.empty())
     for (const char* key :
