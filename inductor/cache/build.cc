@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -39,12 +42,31 @@ absl::StatusOr<std::string> make_private_directory() {
   return path;
 }
 
-// In parallel, the last on this thread.
+// In parallel, the last on this thread, and with it those for which there is no thread. What any of
+// them raises is raised when all have ended.
 template <class Run>
 void for_each_in_parallel(size_t count, const Run& run) {
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i + 1 < count; ++i) threads.emplace_back(run, i);
-  if (count > 0) run(count - 1);
+  std::exception_ptr raised;
+  std::mutex mutex;
+  const auto keep_what_it_raises = [&](size_t i) {
+    try {
+      run(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      raised = std::current_exception();
+    }
+  };
+  {
+    size_t next = 0;
+    std::vector<std::jthread> threads;
+    try {
+      threads.reserve(count);
+      for (; next + 1 < count; ++next) threads.emplace_back(std::cref(keep_what_it_raises), next);
+    } catch (const std::exception&) {  // no thread
+    }
+    for (; next < count; ++next) keep_what_it_raises(next);
+  }
+  if (raised) std::rethrow_exception(raised);
 }
 
 bool is_rejection(const absl::Status& status) { return absl::IsInvalidArgument(status); }
@@ -99,9 +121,13 @@ class Build {
     return launchers.status();
   }
 
-  // Of a unit that was rejected.
+  // Of a unit that was rejected. A kernel alone is built once more: a compiler rejects a text where
+  // memory is short, too.
   void isolate(const Members& members) {
-    if (members.size() == 1) return;
+    if (members.size() == 1) {
+      build(members).IgnoreError();
+      return;
+    }
     const auto middle = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
     for (const Members& half : {Members(members.begin(), middle), Members(middle, members.end())})
       if (is_rejection(build(half))) isolate(half);
@@ -148,7 +174,7 @@ class Build {
 
   // The same where the directory may refuse: then in a private one.
   absl::StatusOr<std::vector<Launcher>> build_anywhere(const Members& members,
-                                                       std::string& log) const try {
+                                                       std::string& log) const {
     auto launchers = build_in(directory_, members, log);
     if (launchers.ok() || directory_.writable()) return launchers;
     aten_bridge::say_once(directory_.path(),
@@ -160,8 +186,6 @@ class Build {
     launchers = build_in(CacheDirectory(*path, default_cache_limit()), members, log);
     if (!launchers.ok()) keeper.path.clear();  // the log is worth keeping
     return launchers;
-  } catch (const std::exception& error) {  // a thread must not end by one
-    return absl::InternalError(error.what());
   }
 
   const DeviceBackend& backend_;

@@ -119,10 +119,9 @@ std::optional<std::string> CacheDirectory::find(std::string_view key) const {
 }
 
 bool CacheDirectory::check(std::string_view name) const {
-  if (!seal_holds(file(name))) {
-    remove(name);
-    return false;
-  }
+  const std::optional<bool> holds = seal_holds(file(name));
+  if (holds == false) remove(name);
+  if (!holds.value_or(false)) return false;
   utimensat(AT_FDCWD, file(name).c_str(), nullptr, 0);
   return true;
 }

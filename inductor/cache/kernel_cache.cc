@@ -61,12 +61,11 @@ absl::StatusOr<std::vector<Launcher>> KernelCache::get(
   if (!counts) counts = &own_counts;
   const auto missing = [](const Wanted& w) { return !w.settled(); };
   while (std::any_of(wanted.begin(), wanted.end(), missing)) {
+    const absl::Cleanup settled = [&] { settle(wanted); };  // whatever is raised
     claim(wanted, *counts);
-    std::vector<Wanted*> claimed, absent;
+    std::vector<Wanted*> absent;
     for (Wanted& w : wanted)
-      if (w.claimed) claimed.push_back(&w);
-    absent = claimed;
-    absl::Cleanup settled = [&] { settle(claimed); };
+      if (w.claimed) absent.push_back(&w);
     load_from_disk(backend, absent, *counts);
     if (absl::Status built = build(backend, absent, *counts); !built.ok()) return built;
   }
@@ -104,16 +103,18 @@ void KernelCache::claim(std::vector<Wanted>& wanted, CacheCounts& counts) {
   }
 }
 
-void KernelCache::settle(std::span<Wanted* const> claimed) {
+// Gives up its claims, with what was loaded for them.
+void KernelCache::settle(std::span<Wanted> wanted) {
   {
     std::lock_guard lock(mutex_);
-    for (Wanted* w : claimed) {
-      Entry& entry = entries_[w->key];
-      entry.pending = w->claimed = false;
-      if (!w->launcher) continue;
-      entry.launcher = *w->launcher;
+    for (Wanted& w : wanted) {
+      if (!w.claimed) continue;
+      Entry& entry = entries_.find(w.key)->second;
+      entry.pending = w.claimed = false;
+      if (!w.launcher) continue;
+      entry.launcher = *w.launcher;
       entry.launcher.library = nullptr;
-      entry.library = w->launcher->library;
+      entry.library = w.launcher->library;
     }
   }
   settled_.notify_all();

@@ -61,7 +61,7 @@ class KernelCache {
                       CacheCounts& counts);
   absl::Status build(const DeviceBackend& backend, std::span<Wanted* const> missing,
                      CacheCounts& counts);
-  void settle(std::span<Wanted* const> claimed);
+  void settle(std::span<Wanted> wanted);
 
   const CacheDirectory directory_;
   std::mutex mutex_;

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-
-#include "absl/strings/str_cat.h"
+#include <optional>
+#include <string_view>
 
 #include "aten_bridge/base/digest.h"
 #include "aten_bridge/base/str_cat.h"
@@ -16,9 +16,16 @@ namespace {
 constexpr std::string_view kMark = "torchdyn seal 1 ";
 constexpr size_t kSealBytes = kMark.size() + 32;  // a digest in hexadecimal; it covers the length
 
-std::string read_file(const std::string& path) {
+// None where it cannot be read.
+std::optional<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  if (!file) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+absl::Status failed(std::string_view what, const std::string& file) {
+  return absl::UnavailableError(
+      aten_bridge::str_cat("cannot ", what, " ", file, ": ", std::strerror(errno)));
 }
 
 std::string seal_of(std::string_view content) {
@@ -28,20 +35,21 @@ std::string seal_of(std::string_view content) {
 }  // namespace
 
 absl::Status seal(const std::string& file) {
-  const std::string trailer = seal_of(read_file(file));
+  const std::optional<std::string> content = read_file(file);
+  if (!content) return failed("read", file);
+  const std::string trailer = seal_of(*content);
   std::ofstream out(file, std::ios::binary | std::ios::app);
   out << trailer;
   out.close();
-  if (!out)
-    return absl::UnavailableError(absl::StrCat("cannot write ", file, ": ", std::strerror(errno)));
-  return absl::OkStatus();
+  return out ? absl::OkStatus() : failed("write", file);
 }
 
-bool seal_holds(const std::string& file) {
-  const std::string text = read_file(file);
-  if (text.size() < kSealBytes) return false;
-  const std::string_view content(text.data(), text.size() - kSealBytes);
-  return std::string_view(text).substr(content.size()) == seal_of(content);
+std::optional<bool> seal_holds(const std::string& file) {
+  const std::optional<std::string> text = read_file(file);
+  if (!text) return std::nullopt;
+  if (text->size() < kSealBytes) return false;
+  const std::string_view content(text->data(), text->size() - kSealBytes);
+  return std::string_view(*text).substr(content.size()) == seal_of(content);
 }
 
 }  // namespace inductor

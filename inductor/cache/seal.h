@@ -3,6 +3,7 @@
 //   seal("k.so");  seal_holds("k.so") == true;
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@ namespace inductor {
 
 // Appends length and digest of the file as it is.
 absl::Status seal(const std::string& file);
-bool seal_holds(const std::string& file);
+// None where it cannot be read.
+std::optional<bool> seal_holds(const std::string& file);
 
 }  // namespace inductor

@@ -1,7 +1,6 @@
 #include "inductor/backend/cpu/process.h"
 
 #include <cerrno>
-#include <cstring>
 #include <thread>
 
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 extern char** environ;
@@ -91,7 +91,7 @@ absl::StatusOr<int> run_process(const std::vector<std::string>& argv, const std:
   pid_t pid = 0;
   if (int error = posix_spawnp(&pid, arguments[0], settings.files(), settings.attributes(),
                                arguments.data(), environ))
-    return absl::NotFoundError(absl::StrCat("cannot run ", argv[0], ": ", std::strerror(error)));
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", argv[0]));
 
   const bool ended = wait_for_exit(pid, deadline);
   if (!ended) kill(-pid, SIGKILL);

@@ -47,6 +47,27 @@ TEST_F(KernelCacheTest, BuildsWhatIsMissing) {
   EXPECT_EQ(add((*launchers)[1], 10), 12);
 }
 
+// Its first builds find no memory.
+class ShortOfMemory final : public TextBackend {
+ public:
+  explicit ShortOfMemory(int builds) : left_(builds) {}
+  absl::Status build(const BuildFiles& files) const override {
+    if (left_-- > 0) throw std::bad_alloc();
+    return TextBackend::build(files);
+  }
+
+ private:
+  mutable std::atomic<int> left_;
+};
+
+TEST_F(KernelCacheTest, BuildsAgainWhatFoundNoMemory) {
+  auto cache = open();
+  const ShortOfMemory backend(1);
+  const std::vector<EmittedKernel> kernels = {adder("k1", 1), adder("k2", 2)};
+  EXPECT_THROW(get(*cache, backend, kernels), std::bad_alloc);
+  EXPECT_TRUE(get(*cache, backend, kernels).ok());
+}
+
 TEST_F(KernelCacheTest, BuildsEqualKernelsOnce) {
   auto cache = open();
   CacheCounts counts;

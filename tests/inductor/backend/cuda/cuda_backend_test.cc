@@ -130,7 +130,7 @@ TEST_F(CudaBackendTest, TheCacheHoldsCubins) {
   get("sm_90", first);
   EXPECT_EQ(first.built, 2);
   ASSERT_THAT(folder.files(".cubin"), SizeIs(1));
-  EXPECT_TRUE(seal_holds(folder.files(".cubin")[0]));
+  EXPECT_EQ(seal_holds(folder.files(".cubin")[0]), true);
   EXPECT_THAT(folder.files(".cu"), SizeIs(1));
   EXPECT_THAT(folder.files(".log"), IsEmpty());
   get("sm_90", second);
