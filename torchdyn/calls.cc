@@ -5,6 +5,7 @@
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/process_exit.h"
 #include "aten_bridge/trace/capture.h"
+#include "torchdyn/shortage.h"
 #include "torchdyn/variant.h"
 
 namespace torchdyn {
@@ -61,7 +62,7 @@ void build_or_say_why(std::span<TracedVariant> traced, Numerics numerics) {
     build_variants(traced, options);
     if (traced.size() == 1 || traced[0].variant->eager_reason.empty()) return;
   } catch (const std::exception& error) {
-    reason = std::string("internal error: ") + error.what();
+    reason = is_shortage(error) ? error.what() : std::string("internal error: ") + error.what();
   }
   for (TracedVariant& one : traced) one.variant->eager_reason = reason;
   if (traced.size() == 1) return;

@@ -17,6 +17,7 @@
 #include "inductor/compile.h"
 #include "inductor/lowering/lowering.h"
 #include "torchdyn/broken.h"
+#include "torchdyn/shortage.h"
 #include "torchdyn/variant.h"
 
 namespace torchdyn {
@@ -295,6 +296,7 @@ void build_variants(std::span<TracedVariant> traced, const Options& options) {
   for (const TracedVariant& one : traced)
     for (const Graph* graph : one.graphs()) graphs.push_back(graph);
   const auto compiled = inductor::compile(graphs, options.numerics);
+  if (is_shortage(compiled.status())) throw Shortage(std::string(compiled.status().message()));
   std::span<const std::shared_ptr<const CompiledGraph>> rest;
   if (compiled.ok()) rest = *compiled;
   for (TracedVariant& one : traced) {

@@ -1,4 +1,5 @@
 // The type-erased half of a compiled function: finds the variant that serves a call, or makes one.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/broken.h"
 #include "torchdyn/compile.h"
+#include "torchdyn/shortage.h"
 #include "torchdyn/variant.h"
 
 namespace torchdyn::internal {
@@ -47,6 +49,12 @@ struct Engine::Impl {
   std::vector<std::string> recompile_reasons;
   mutable std::mutex refusals_mutex;
   std::map<std::string, std::string> refusals;  // by the key under which they are said once
+  // What was short when a variant was to be made, and how many calls run in eager before that is
+  // tried again: none, then 1, 2, 4, ...
+  struct {
+    std::string reason;
+    int64_t calls = 0, next = 0;
+  } pause;
 
   ~Impl() {
     for (Variant* v = variants; v != nullptr;) delete std::exchange(v, v->next);
@@ -57,7 +65,7 @@ struct Engine::Impl {
   // Variants that can still serve a call.
   int live() const noexcept;
   // The first of `from` and older ones whose guards hold.
-  const Variant* find(const Call& call, const Variant* from) const noexcept;
+  const Variant* find(const Call& call, const Variant* from) const;
   // From the newest one that serves the call and whose assumptions hold; `until`: those behind it
   // have been tried.
   std::optional<Answer> try_variants(const Call& call, const Variant* until, std::string& failure);
@@ -66,6 +74,7 @@ struct Engine::Impl {
   Answer eager(const std::string& reason, const std::string& key = "") const;
   // A call in eager that leaves no variant to tell of it.
   Answer refuse(const std::string& reason, const std::string& key);
+  Answer put_off(const std::string& reason);
   Answer answer(const Variant& variant, const Call& call) const;
   // None, with the failure, where what capture assumed about values does not hold.
   std::optional<Answer> try_answer(const Variant& variant, const Call& call, std::string& failure);
@@ -119,7 +128,7 @@ int Engine::Impl::live() const noexcept {
   return count;
 }
 
-const Variant* Engine::Impl::find(const Call& call, const Variant* from) const noexcept {
+const Variant* Engine::Impl::find(const Call& call, const Variant* from) const {
   for (const Variant* v = from; v != nullptr; v = v->next)
     if (v->matches(call)) return v;
   return nullptr;
@@ -173,6 +182,13 @@ Answer Engine::Impl::refuse(const std::string& reason, const std::string& key) {
   return eager(reason, key);
 }
 
+Answer Engine::Impl::put_off(const std::string& reason) {
+  pause.calls = options.fullgraph ? 0 : pause.next;
+  pause.next = std::max<int64_t>(1, 2 * pause.next);
+  pause.reason = reason;
+  return refuse(reason, reason);
+}
+
 Answer Engine::Impl::answer(const Variant& variant, const Call& call) const {
   if (!variant.eager_reason.empty()) return eager(variant.eager_reason);
   Answer answer;
@@ -197,6 +213,7 @@ TracedVariant Engine::Impl::trace_call(const Call& call, const std::vector<std::
                              options.numerics);
       fixed_reason = std::string(guards.status().message());
     } catch (const std::exception& error) {  // of this size or of another: the next capture tells
+      if (is_shortage(error)) throw;
       fixed_reason = first_line(error.what());
     }
   }
@@ -219,13 +236,18 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* 
           "address; make it with std::make_shared or a TORCH_MODULE holder";
       return refuse(reason, reason);
     }
+  if (pause.calls > 0) {
+    --pause.calls;
+    return refuse(pause.reason, pause.reason);
+  }
+  std::string recompile_reason;
   if (const Variant* newest = variants) {
     const std::string reason = failure.empty() ? newest->why_not(call) : failure;
     if (live() >= options.recompile_limit)
       return refuse("recompile_limit (" + std::to_string(options.recompile_limit) +
                         ") reached; the last recompile's reason: " + reason,
                     "recompile_limit of " + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
-    recompile_reasons.push_back(reason);
+    recompile_reason = reason;
     if (reason.find("0-dimensional") != std::string::npos)
       aten_bridge::say_once(reason, "recompiling: " + reason);
   }
@@ -246,8 +268,9 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* 
   } catch (const aten_bridge::InternalError& error) {
     in_eager(reason_of(error, options));
   } catch (const std::exception& error) {
-    // The program's own error, or LibTorch's about fakes: eager decides which.
+    if (is_shortage(error)) return put_off(std::string("short now: ") + first_line(error.what()));
     if (options.fullgraph) throw;
+    // The program's own error, or LibTorch's about fakes: eager decides which.
     return {.unproven_reason = std::string("capture raised: ") + first_line(error.what())};
   } catch (...) {
     if (options.fullgraph) throw;
@@ -255,7 +278,9 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* 
   }
   check_rejections(variant->explanation, options);
   const Variant& made = *variant;
+  if (!recompile_reason.empty()) recompile_reasons.push_back(recompile_reason);
   publish(std::move(variant));
+  pause = {};
   std::string changed;  // inputs have, since
   if (auto answer = try_answer(made, call, changed)) return *std::move(answer);
   return eager(changed);

@@ -113,7 +113,7 @@ std::vector<std::string> HostGuards::describe() const {
   return lines;
 }
 
-bool Variant::matches(const Call& call) const noexcept {
+bool Variant::matches(const Call& call) const {
   if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
   if (sizes && !sizes->values(call.leaves)) return false;
   std::vector<at::Tensor> storage;

@@ -74,7 +74,7 @@ struct Variant {
   std::shared_ptr<const void> prototype;
   Explanation::Variant explanation;
 
-  bool matches(const Call& call) const noexcept;
+  bool matches(const Call& call) const;
   std::string why_not(const Call& call) const;
   Program::Results run(const Call& call) const;  // throws as Program::run
 
@@ -101,8 +101,8 @@ struct TracedVariant {
 TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
                             const std::vector<std::string>& names, internal::TraceRef trace,
                             Numerics numerics);
-// Compiles all of them together and makes each `variant` whole; a compiler that fails is an
-// eager_reason of each.
+// Compiles all of them together and makes each `variant` whole; why there is no compiler is an
+// eager_reason of each. Throws Shortage.
 void build_variants(std::span<TracedVariant> traced, const Options& options);
 
 }  // namespace torchdyn
