@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Hurts the kernel cache of a program, again and again, and sees that it computes what eager does.
 
-    tests/faults/run.py PROGRAM --rounds 1000     # a fault, then a run that must be whole
-    tests/faults/run.py PROGRAM --processes 64    # at once, into an empty cache
+    tests/faults/run.py build/dev/bin --rounds 1000     # a fault, then a run that must be whole
+    tests/faults/run.py build/dev/bin --processes 64    # at once, into an empty cache
+    tests/faults/run.py build/dev/bin --every 1         # requests for memory and the like that fail
 
-PROGRAM is build/*/bin/fault_subject. A round hurts in one of these ways: the program is killed at
-any moment; a file of the cache is cut short, altered, emptied, removed or joined by another one; a
-disk is full after some bytes. During the fault results must be eager's; after it, everything must be
-compiled again. The exit status is 0 when nothing was lost.
+A round hurts in one of these ways: the program is killed at
+any moment; a file of the cache is cut short, altered, emptied, removed or joined by another one; the
+cache is removed while the program runs; it cannot be written, and perhaps no temporary folder either;
+a disk is full after some bytes. During the fault results must be eager's, and compiled where there is
+a place for kernels; after it, everything must be compiled again. The exit status is 0 when nothing was
+lost.
 """
 import argparse
 import collections
@@ -15,6 +18,7 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,8 +28,9 @@ import time
 WHOLE = "3 compiled"
 
 
-def start(program, cache, **arguments):
-    environment = {**os.environ, "TORCHDYN_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1"}
+def start(program, cache, variables=None, **arguments):
+    environment = {**os.environ, "TORCHDYN_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1",
+                   **(variables or {})}
     return subprocess.Popen([program], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, **arguments)
 
@@ -62,6 +67,29 @@ def full_disk(program, cache, chance):
     return problem_of(start(program, cache, preexec_fn=small_files), whole=False)
 
 
+def removed_meanwhile(program, cache, chance):
+    for path in files_in(cache):
+        path.unlink()
+    process = start(program, cache)
+    time.sleep(chance.uniform(0.0, 1.5))
+    shutil.rmtree(cache, ignore_errors=True)
+    return problem_of(process, whole=False)
+
+
+def not_writable(program, cache, chance):
+    """Not even for root. Kernels are built in a temporary folder, or in /tmp where there is none."""
+    with tempfile.NamedTemporaryFile() as file:
+        nowhere = [f"{file.name}/below", "/proc/torchdyn"]
+        return problem_of(start(program, chance.choice(nowhere),
+                                {"TMPDIR": chance.choice([*nowhere, "/tmp"])}), whole=True)
+
+
+def without_temporary_folder(program, cache, chance):
+    for path in files_in(cache):
+        path.unlink()
+    return problem_of(start(program, cache, {"TMPDIR": "/proc/torchdyn"}), whole=True)
+
+
 def on_a_file(hurt):
     def fault(program, cache, chance):
         for path in chance.sample(files_in(cache), k=min(3, len(files_in(cache)))):
@@ -84,6 +112,9 @@ def altered(path, chance):
 FAULTS = {
     "killed": killed,
     "full disk": full_disk,
+    "removed meanwhile": removed_meanwhile,
+    "not writable": not_writable,
+    "no temporary folder": without_temporary_folder,
     "cut short": on_a_file(cut_short),
     "altered": on_a_file(altered),
     "emptied": on_a_file(lambda path, chance: path.write_bytes(b"")),
@@ -121,15 +152,20 @@ def processes(program, count, cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, help="of the programs")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--processes", type=int, default=0)
+    parser.add_argument("--every", type=int, default=0, help="of how many requests one fails")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        cache, program = pathlib.Path(folder), options.program.resolve()
+        cache, program = pathlib.Path(folder), options.folder.resolve() / "fault_subject"
         lost = processes(program, options.processes, cache) if options.processes else 0
         lost += rounds(program, options.rounds, options.seed, cache) if options.rounds else 0
+    if options.every:
+        command = [options.folder.resolve() / "fault_injection", "--every", str(options.every),
+                   "--seed", str(options.seed)]
+        lost += subprocess.run(command, check=False).returncode != 0
     sys.exit(lost > 0)
 
 
