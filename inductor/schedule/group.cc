@@ -76,7 +76,7 @@ class Grouper {
         append(std::move(body[i]), origin).is_extern = true;
         continue;
       }
-      for (Nest& nest : normalize(program_, {std::move(body[i]), origin}, features_))
+      for (LoopNest& nest : normalize(program_, {std::move(body[i]), origin}, features_))
         add(std::move(nest));
     }
     finish();
@@ -97,7 +97,7 @@ class Grouper {
     int64_t bytes;  // of the buffers that both use; twice, where one makes what the other reads
   };
 
-  void add(Nest nest) {
+  void add(LoopNest nest) {
     const Uses uses{buffers_read(nest.stmt), buffers_written(nest.stmt)};
     std::vector<Candidate> candidates;
     for (size_t k = groups_.size(); k-- > 0;) {
@@ -140,7 +140,7 @@ class Grouper {
   }
 
   // Empty when it was done.
-  std::string try_fuse(size_t at, const Nest& nest, const Uses& uses) {
+  std::string try_fuse(size_t at, const LoopNest& nest, const Uses& uses) {
     std::vector<size_t> first;
     if (!order_allows(at, uses, &first))
       return "something between needs the one and feeds the other";

@@ -216,14 +216,14 @@ void collapse(LoopProgram& program, Stmt& stmt) {
   stmt = std::move(merged);
 }
 
-std::vector<Nest> normalize(LoopProgram& program, Nest nest, const Features& features) {
+std::vector<LoopNest> normalize(LoopProgram& program, LoopNest nest, const Features& features) {
   Parts parts = take_apart(std::move(nest.stmt));
   make_variables_unique(program, parts);
   drop_unit_loops(program.pool, parts);
   order(parts);
   Stmt whole = put_together(std::move(parts));
   collapse(program, whole);
-  std::vector<Nest> nests;
+  std::vector<LoopNest> nests;
   for (Parts& p : cut_reduction(program, take_apart(std::move(whole)), features))
     nests.push_back({put_together(std::move(p)), nest.origin});
   return nests;

@@ -1,5 +1,5 @@
 // One nest in the form that the scheduler works on.
-//   for (Nest& nest : normalize(program, std::move(stmt), features)) ...
+//   for (LoopNest& nest : normalize(program, std::move(stmt), features)) ...
 // Variables of its own; no loops of one iteration; loops ordered so that the innermost one walks
 // memory; neighbours that walk memory as one loop are one; a large reduction over outer loops is
 // cut into chunks.
@@ -13,13 +13,13 @@
 
 namespace inductor {
 
-struct Nest {
+struct LoopNest {
   Stmt stmt;  // loops around one leaf
   std::string origin;
 };
 
 // More than one nest where a reduction is cut: partial results, then their sum.
-std::vector<Nest> normalize(LoopProgram& program, Nest nest, const Features& features);
+std::vector<LoopNest> normalize(LoopProgram& program, LoopNest nest, const Features& features);
 
 // Makes one loop of neighbours, here and inside, where all indices allow it.
 void collapse(LoopProgram& program, Stmt& stmt);
