@@ -64,7 +64,7 @@ class Merger {
     add_extents(loop.body, extents);
     add_extents(nest.body, extents);
     extents[loop.var] = alignment.extent;
-    extents[rest] = extents[other_rest] = alignment.inner;
+    for (const Symbol inner : {rest, other_rest}) extents[inner] = alignment.inner;
     const SymExpr var = SymExpr::symbol(loop.var);
     const auto value = [&](bool splits, Symbol inner) {
       return splits ? alignment.inner * var + SymExpr::symbol(inner) : var;
