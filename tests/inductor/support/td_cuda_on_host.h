@@ -50,6 +50,8 @@ struct Device {
   jmp_buf scheduler;
   int block, thread, threads;
   const char* error;
+
+  ~Device() { free(stacks); }
 };
 static Device device;  // not inline: that would be one for all loaded libraries
 
