@@ -1,5 +1,7 @@
 #include "aten_bridge/trace/refusals.h"
 
+#include <thread>
+
 #include "tests/aten_bridge/trace/replay.h"
 
 namespace aten_bridge {
@@ -120,6 +122,17 @@ TEST(Refusal, AnotherGradIsPutBack) {
                          }),
               HasSubstr(".grad of 'w'"));
   EXPECT_TRUE(w.grad().defined());
+}
+
+// Threads that train one model together: one captures while another accumulates.
+TEST(Refusal, AGradientOfAnotherThreadIsNone) {
+  const at::Tensor w = leaf({2});
+  const at::Tensor loss = (w * 3).sum();
+  capture_named({{"w", w}}, [&](const Tensors& t) {
+    std::thread([&] { loss.backward(); }).join();
+    return Tensors{t[0] * 2};
+  });
+  EXPECT_TRUE(torch::equal(w.grad(), torch::full({2}, 3.0)));
 }
 
 TEST(Refusal, DifferentiableValuesWrittenIntoAnInput) {
