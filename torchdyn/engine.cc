@@ -124,7 +124,8 @@ std::vector<std::string> Engine::Impl::names(const Call& call) const {
 
 int Engine::Impl::live() const noexcept {
   int count = 0;
-  for (const Variant* v = variants; v != nullptr; v = v->next) count += v->host.is_current();
+  for (const Variant* v = variants; v != nullptr; v = v->next)
+    count += v->host.is_current() && !v->is_replaced;
   return count;
 }
 
@@ -243,6 +244,9 @@ Answer Engine::Impl::make(const Call& call, TraceRef trace, const DynamicSizes* 
   std::string recompile_reason;
   if (const Variant* newest = variants) {
     const std::string reason = failure.empty() ? newest->why_not(call) : failure;
+    // Calls of other threads hold handles: what they captured is captured anew with fewer.
+    for (Variant* v = variants; v != nullptr; v = v->next)
+      v->is_replaced |= failure.empty() && v->matches(call, /*with_handles=*/false);
     if (live() >= options.recompile_limit)
       return refuse("recompile_limit (" + std::to_string(options.recompile_limit) +
                         ") reached; the last recompile's reason: " + reason,

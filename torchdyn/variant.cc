@@ -113,12 +113,12 @@ std::vector<std::string> HostGuards::describe() const {
   return lines;
 }
 
-bool Variant::matches(const Call& call) const {
+bool Variant::matches(const Call& call, bool with_handles) const {
   if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
   if (sizes && !sizes->values(call.leaves)) return false;
   std::vector<at::Tensor> storage;
   const auto given = duplicates.inputs(call.tensors, storage);
-  return frozen.hold(given) && inputs->check(given);
+  return frozen.hold(given) && inputs->check(given, with_handles);
 }
 
 std::string Variant::why_not(const Call& call) const {

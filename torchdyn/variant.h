@@ -74,11 +74,12 @@ struct Variant {
   std::shared_ptr<const void> prototype;
   Explanation::Variant explanation;
 
-  bool matches(const Call& call) const;
+  bool matches(const Call& call, bool with_handles = true) const;
   std::string why_not(const Call& call) const;
   Program::Results run(const Call& call) const;  // throws as Program::run
 
-  Variant* next = nullptr;  // older variants of the same function; set before publication
+  bool is_replaced = false;  // by one for fewer handles on a module's tensors; under the mutex
+  Variant* next = nullptr;   // older variants of the same function; set before publication
 };
 
 // Guards for this call; nothing captured yet. `sizes`: what may be otherwise.

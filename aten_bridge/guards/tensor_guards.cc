@@ -28,13 +28,13 @@ struct OneTensor {
 #define STATE_GUARD(kind, what) kinds::kind::Value kind;
 #include "aten_bridge/guards/guard_kinds.def"
 
-  bool holds(const at::Tensor& t) const noexcept {
+  bool holds(const at::Tensor& t, bool with_handles) const noexcept {
 #define TENSOR_GUARD(kind, what) \
   if (!kinds::kind::holds(kind, t)) return false;
 #define GEOMETRY_GUARD(kind, what) \
   if (is_fixed && !kinds::kind::holds(kind, t)) return false;
 #define STATE_GUARD(kind, what) \
-  if (is_state && !kinds::kind::holds(kind, t)) return false;
+  if (with_handles && is_state && !kinds::kind::holds(kind, t)) return false;
 #include "aten_bridge/guards/guard_kinds.def"
     return true;
   }
@@ -94,14 +94,14 @@ InputGuards InputGuards::record(std::span<const at::Tensor> tensors,
   return guards;
 }
 
-bool InputGuards::check(std::span<const at::Tensor> tensors) const noexcept {
+bool InputGuards::check(std::span<const at::Tensor> tensors, bool with_handles) const noexcept {
   const State& state = *state_;
 #define GLOBAL_GUARD(kind, what) \
   if (!kinds::kind::holds(state.globals.kind)) return false;
 #include "aten_bridge/guards/guard_kinds.def"
   if (tensors.size() != state.tensors.size()) return false;
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (!state.tensors[i].holds(tensors[i])) return false;
+    if (!state.tensors[i].holds(tensors[i], with_handles)) return false;
 #define SET_GUARD(kind, what) \
   if (!kinds::kind::holds(state.kind, tensors)) return false;
 #include "aten_bridge/guards/guard_kinds.def"

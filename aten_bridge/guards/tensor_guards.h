@@ -40,7 +40,8 @@ class InputGuards {
   InputGuards& operator=(InputGuards&&) noexcept;
   ~InputGuards();
 
-  bool check(std::span<const at::Tensor> tensors) const noexcept;
+  // Without handles: whether a handle that went away is all that can keep them from holding.
+  bool check(std::span<const at::Tensor> tensors, bool with_handles = true) const noexcept;
   // Slow path: the first guard that fails, "x: size of dimension 0 is 7, was 8"; empty when all
   // hold.
   std::string explain_failure(std::span<const at::Tensor> tensors) const;

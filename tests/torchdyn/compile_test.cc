@@ -393,6 +393,19 @@ TEST(Compile, TheGradientOfAnExpandedViewIsOneSum) {
   expect_all_compiled(compiled);
 }
 
+// As calls of other threads hold them while a variant is made.
+TEST(Compile, HandlesThatGoAwayDoNotCountAsRecompiles) {
+  torch::nn::Linear net(3, 2);
+  Options options;
+  options.recompile_limit = 2;
+  auto compiled =
+      compile([](torch::nn::Linear n, const Tensor& x) { return n->forward(x).tanh(); }, options);
+  std::vector<Tensor> handles(4, net->weight);
+  for (; !handles.empty(); handles.pop_back()) compiled(net, torch::ones({4, 3}));
+  EXPECT_EQ(explain(compiled).variants.size(), 4u);
+  expect_all_compiled(compiled);
+}
+
 TEST(Compile, ServesManyThreads) {
   torch::nn::Sequential net(torch::nn::Linear(5, 9), torch::nn::Tanh(), torch::nn::Linear(9, 2));
   auto f = [](torch::nn::Sequential n, Tensor x) { return n->forward(x).softmax(1); };
