@@ -214,6 +214,20 @@ struct Strides : Extents<Strides> {
 // ---- One tensor of declared state
 // ------------------------------------------------------------------
 
+// The program may look whether a tensor has a gradient, and reset one (a module's zero_grad): what
+// it does with none is not what it does with one.
+struct Gradient {
+  using Value = bool;
+  static Value read(const at::Tensor& t) noexcept {
+    return t.unsafeGetTensorImpl()->grad().defined();
+  }
+  static bool holds(Value was, const at::Tensor& t) noexcept { return read(t) == was; }
+  static std::string text(Value v) { return v ? "defined" : "undefined"; }
+  static std::string difference(const char* what, Value was, const at::Tensor& t) {
+    return absl::StrCat("its ", what, " is ", text(read(t)), ", was ", text(was));
+  }
+};
+
 // A module's member is a handle of its own beside the registered one; when it is given another
 // tensor, nothing changes but that the registered tensor has one handle less. So fewer handles than
 // at capture mean: look again. The accumulator of a graph that is alive holds one too and is not

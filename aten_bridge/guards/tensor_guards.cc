@@ -19,6 +19,7 @@ struct OneTensor {
 #define TENSOR_GUARD(kind, what) , kind(kinds::kind::read(t))
 #define GEOMETRY_GUARD(kind, what) , kind(is_fixed ? kinds::kind::read(t) : kinds::kind::Value())
 #define STATE_GUARD(kind, what) , kind(is_state ? kinds::kind::read(t) : kinds::kind::Value())
+#define HANDLE_GUARD(kind, what) STATE_GUARD(kind, what)
 #include "aten_bridge/guards/guard_kinds.def"
   {
   }
@@ -26,6 +27,7 @@ struct OneTensor {
 #define TENSOR_GUARD(kind, what) kinds::kind::Value kind;
 #define GEOMETRY_GUARD(kind, what) kinds::kind::Value kind;
 #define STATE_GUARD(kind, what) kinds::kind::Value kind;
+#define HANDLE_GUARD(kind, what) kinds::kind::Value kind;
 #include "aten_bridge/guards/guard_kinds.def"
 
   bool holds(const at::Tensor& t, bool with_handles) const noexcept {
@@ -34,6 +36,8 @@ struct OneTensor {
 #define GEOMETRY_GUARD(kind, what) \
   if (is_fixed && !kinds::kind::holds(kind, t)) return false;
 #define STATE_GUARD(kind, what) \
+  if (is_state && !kinds::kind::holds(kind, t)) return false;
+#define HANDLE_GUARD(kind, what) \
   if (with_handles && is_state && !kinds::kind::holds(kind, t)) return false;
 #include "aten_bridge/guards/guard_kinds.def"
     return true;
@@ -47,6 +51,7 @@ struct OneTensor {
   if (is_fixed && !kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
 #define STATE_GUARD(kind, what) \
   if (is_state && !kinds::kind::holds(kind, t)) return kinds::kind::difference(what, kind, t);
+#define HANDLE_GUARD(kind, what) STATE_GUARD(kind, what)
 #include "aten_bridge/guards/guard_kinds.def"
     return "";
   }
@@ -57,6 +62,7 @@ constexpr std::string_view kKinds[] = {
 #define TENSOR_GUARD(kind, what) #kind,
 #define GEOMETRY_GUARD(kind, what) #kind,
 #define STATE_GUARD(kind, what) #kind,
+#define HANDLE_GUARD(kind, what) #kind,
 #define SET_GUARD(kind, what) #kind,
 #include "aten_bridge/guards/guard_kinds.def"
 };
@@ -145,6 +151,7 @@ std::vector<std::string> InputGuards::describe() const {
 #define STATE_GUARD(kind, what) \
   if (record.is_state)          \
     lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));
+#define HANDLE_GUARD(kind, what) STATE_GUARD(kind, what)
 #include "aten_bridge/guards/guard_kinds.def"
   }
 #define SET_GUARD(kind, what) \

@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -424,6 +425,38 @@ TEST(Compile, ServesManyThreads) {
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Where there was none at capture, there was nothing to reset.
+TEST(Compile, AGradientThatTheFunctionResetsIsReset) {
+  const auto loss = [](torch::nn::Linear& layer, const Tensor& x) {
+    layer->zero_grad();
+    return layer(x).sum();
+  };
+  const auto compiled = compile(loss);
+  torch::nn::Linear layer(3, 2);
+  const Tensor x = torch::ones({4, 3});
+  for (int i = 0; i < 3; ++i) {
+    compiled(layer, x).backward();
+    EXPECT_TRUE(torch::equal(layer->weight.grad(), torch::full({2, 3}, 4.0)));
+  }
+  EXPECT_THAT(explain(compiled).recompile_reasons.at(0),
+              ::testing::HasSubstr("gradient is defined"));
+}
+
+// A second capture; what was compiled is found.
+TEST(Compile, GradientsThatAccumulateAreTwoVariants) {
+  const auto compiled =
+      compile([](torch::nn::Linear& layer, const Tensor& x) { return layer(x).sum(); });
+  torch::nn::Linear layer(3, 2);
+  const Tensor x = torch::ones({4, 3});
+  for (int i = 1; i < 5; ++i) {
+    compiled(layer, x).backward();
+    EXPECT_TRUE(torch::equal(layer->weight.grad(), torch::full({2, 3}, 4.0 * i)));
+  }
+  const Explanation explanation = explain(compiled);
+  EXPECT_EQ(explanation.variants.size(), 2u);
+  for (const auto& variant : explanation.variants) EXPECT_EQ(variant.eager_reason, "");
 }
 
 }  // namespace

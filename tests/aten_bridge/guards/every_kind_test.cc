@@ -136,6 +136,12 @@ const std::map<std::string, Case> kCases = {
         return set_input(s, at::zeros({4, 8}).t());
       },
       "x: stride of dimension 0 is 1, was 4"}},
+    {"Gradient",
+     {[](Scene& s) {
+        s.member.mutable_grad() = at::zeros({3});
+        return nullptr;
+      },
+      "state: its gradient is defined, was undefined"}},
     {"Handles",
      {[](Scene& s) {
         s.member = at::zeros({3});
