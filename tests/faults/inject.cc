@@ -52,6 +52,11 @@ void train(Subject& s) {
   call(s);
   backward(s);
 }
+// Whether there are gradients is guarded: a step with and one without are two variants.
+void train_twice(Subject& s) {
+  train(s);
+  train(s);
+}
 void call_longer(Subject& s) { s.results = {s.function(*s.net, s.longer_x, s.longer_y)}; }
 void evaluate(Subject& s) {
   torch::NoGradGuard no_grad;
@@ -82,8 +87,8 @@ void call_in_threads(Subject& s, int count) {
 const Step kSteps[] = {
     {"first call", nothing, call},
     {"build", nothing, call, /*builds=*/true},
-    {"warm call", train, call},
-    {"backward", [](Subject& s) { train(s), call(s); }, backward},
+    {"warm call", train_twice, call},
+    {"backward", [](Subject& s) { train_twice(s), call(s); }, backward},
     {"other sizes", train, call_longer},
     {"frozen", stop_training, evaluate, false, /*freezes=*/true},
     {"frozen, warm", [](Subject& s) { stop_training(s), evaluate(s); }, evaluate, false, true},
