@@ -48,6 +48,9 @@ Captured run_captured(const TracedCallable& callable, const Untouched& before,
   refuse_backward(substitution);
   const Tensors results = callable(Tensors(substitution.wrappers()));
   if (auto change = before.change()) throw CaptureError(*change);
+  if (auto input = substitution.asked_for_gradient())
+    throw CaptureError(str_cat("the callable looks at the .grad of '", *input,
+                               "'; do that outside of the compiled callable"));
   return record_joint(results, substitution, recorder);
 }
 

@@ -9,6 +9,7 @@
 #include <ATen/ops/clone.h>
 #include <ATen/ops/full.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
@@ -26,6 +27,23 @@ struct Substitution::Made {
 };
 
 namespace {
+
+// Of a stand-in: notices who asks for .grad, which no operator does.
+class WatchedMeta final : public torch::autograd::AutogradMeta {
+ public:
+  explicit WatchedMeta(std::shared_ptr<bool> asked) : asked_(std::move(asked)) {}
+  at::Tensor& mutable_grad() override {
+    *asked_ = true;
+    return AutogradMeta::mutable_grad();
+  }
+  const at::Tensor& grad() const override {
+    *asked_ = true;
+    return AutogradMeta::grad();
+  }
+
+ private:
+  const std::shared_ptr<bool> asked_;
+};
 
 constexpr auto kPatience = std::chrono::milliseconds(200);
 
@@ -62,11 +80,20 @@ void Substitution::add(const at::Tensor& real, std::string name, const TensorTyp
   fakes_.push_back(as ? recorder_.add_input(name, *as) : recorder_.add_input(name, real));
   wrappers_.push_back(at::functionalization::impl::to_functional_tensor(fakes_.back()));
   forbid_data(wrappers_.back());
-  wrappers_.back().unsafeGetTensorImpl()->set_requires_grad(real.requires_grad());
+  asked_.push_back(std::make_shared<bool>(false));
+  c10::TensorImpl* wrapper = wrappers_.back().unsafeGetTensorImpl();
+  wrapper->set_autograd_meta(std::make_unique<WatchedMeta>(asked_.back()));
+  wrapper->set_requires_grad(real.requires_grad());
   index_.emplace(real.unsafeGetTensorImpl(), input);
   index_.emplace(wrappers_.back().unsafeGetTensorImpl(), input);
   tensors_.push_back(real);
   names_.push_back(std::move(name));
+}
+
+std::optional<std::string> Substitution::asked_for_gradient() const {
+  for (size_t i = 0; i < asked_.size(); ++i)
+    if (*asked_[i]) return names_[i];
+  return std::nullopt;
 }
 
 // A single number is written into the graph, where it is folded; more of them are an input that

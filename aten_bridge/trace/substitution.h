@@ -9,6 +9,7 @@
 // hides a mutation are called by their honest names (rewrites.h).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,8 @@ class Substitution {
 
   void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack& stack);
 
+  // An input whose stand-in was asked for its gradient: it has none to tell of.
+  std::optional<std::string> asked_for_gradient() const;
   // Whether any operator went through autocast.
   bool met_autocast() const { return met_autocast_; }
   // The operator that made a tensor which is still alive once the capture's own references are
@@ -72,6 +75,7 @@ class Substitution {
   size_t constants_ = 0;
   Tensors fakes_;
   Tensors wrappers_;
+  std::vector<std::shared_ptr<bool>> asked_;                // for the gradient of each input
   absl::flat_hash_map<const c10::TensorImpl*, int> index_;  // of real inputs and of wrappers
   OperatorTable operators_;
   std::vector<Made> made_;

@@ -444,6 +444,35 @@ TEST(Compile, AGradientThatTheFunctionResetsIsReset) {
               ::testing::HasSubstr("gradient is defined"));
 }
 
+// What stands in for an argument in a capture has no gradient.
+TEST(Compile, AFunctionThatLooksAtAnArgumentsGradientRunsInEager) {
+  const auto reset = [](const Tensor& w, const Tensor& x) {
+    w.mutable_grad() = Tensor();
+    return (w * x).sum();
+  };
+  const auto once = [](const Tensor& w, const Tensor& x) {
+    return w.grad().defined() ? (w * x).sum() * 0 : (w * x).sum();
+  };
+  const auto check = [](const auto& function) {
+    for (const bool has_gradient : {false, true}) {
+      const auto compiled = compile(function);
+      const Tensor x = torch::ones({3});
+      Tensor want = torch::ones({3}).requires_grad_(), got = torch::ones({3}).requires_grad_();
+      if (has_gradient) want.mutable_grad() = torch::ones({3});
+      if (has_gradient) got.mutable_grad() = torch::ones({3});
+      for (int i = 0; i < 3; ++i) {
+        function(want, x).backward();
+        compiled(got, x).backward();
+        EXPECT_TRUE(torch::equal(got.grad(), want.grad()));
+      }
+      EXPECT_THAT(explain(compiled).variants.at(0).eager_reason,
+                  ::testing::HasSubstr("looks at the .grad of 'arg0'"));
+    }
+  };
+  check(reset);
+  check(once);
+}
+
 // A second capture; what was compiled is found.
 TEST(Compile, GradientsThatAccumulateAreTwoVariants) {
   const auto compiled =
