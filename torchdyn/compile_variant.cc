@@ -273,6 +273,12 @@ std::vector<const Graph*> TracedVariant::graphs() const {
 
 namespace {
 
+// A variant holds no handles of the program's tensors.
+Options without_state(Options options) {
+  options.state.clear();
+  return options;
+}
+
 void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled,
             const Options& options) {
   Variant& variant = *traced.variant;
@@ -282,7 +288,8 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
   variant.program = std::make_unique<const Program>(
       std::move(traced.captured), std::move(traced.partition.saved), std::move(traced.numbers),
       compiled, variant.sizes.has_value(),
-      [options, text = variant.explanation.graphs.back().text](const InternalError& error) {
+      [options = without_state(options),
+       text = variant.explanation.graphs.back().text](const InternalError& error) {
         aten_bridge::say_once(error.what(),
                               "a backward runs in eager: " + reason_of(error, options, text));
       });

@@ -8,6 +8,7 @@
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/graph/extract.h"
+#include "aten_bridge/graph/generalize.h"
 
 namespace aten_bridge {
 namespace {
@@ -15,22 +16,16 @@ namespace {
 using Sizes = std::vector<SymExpr>;
 using Dims = std::vector<int64_t>;
 
-bool is_constant(const TensorType& type) {
-  const auto constant = [](const SymExpr& e) { return e.is_constant(); };
-  return std::all_of(type.sizes.begin(), type.sizes.end(), constant) &&
-         std::all_of(type.strides.begin(), type.strides.end(), constant);
-}
-
 // Of sizes that are known: only then both layouts can be told apart.
 bool is_convolution(const Node& node) {
   if (node.op != "aten::convolution" && node.op != "aten::convolution_backward") return false;
   const TensorType& type = node.inputs()[0].type();
-  return type.sizes.size() == 4 && is_constant(type);
+  return type.sizes.size() == 4 && !has_symbols(type);
 }
 
 // An image that has more than one channel and more than one place: else both layouts are one.
 bool is_image(const TensorType& type) {
-  return type.sizes.size() == 4 && is_constant(type) && type.sizes[1].as_constant() > 1 &&
+  return type.sizes.size() == 4 && !has_symbols(type) && type.sizes[1].as_constant() > 1 &&
          type.sizes[2].as_constant() * type.sizes[3].as_constant() > 1;
 }
 
@@ -203,7 +198,7 @@ class Rewriter {
     if (node.inputs().size() != 1 || node.outputs.size() != 1) return false;
     const Value self = node.inputs()[0];
     TensorType type = *node.outputs[0];
-    if (!is_constant(type) || !order_of(type)) return false;
+    if (has_symbols(type) || !order_of(type)) return false;
     const TensorType& from = extract_.at(self).type();
     if (node.op == "aten::permute") {
       Dims dims;

@@ -177,6 +177,12 @@ void for_each_size(Graph& graph, const VisitSize& visit) {
   for (const auto& node : graph.nodes()) for_each_size(*node, visit);
 }
 
+bool has_symbols(const TensorType& type) {
+  const auto is_open = [](const SymExpr& e) { return !e.is_constant(); };
+  return std::any_of(type.sizes.begin(), type.sizes.end(), is_open) ||
+         std::any_of(type.strides.begin(), type.strides.end(), is_open);
+}
+
 bool has_symbols(const Node& node) {
   bool found = false;
   for_each_size(const_cast<Node&>(node), [&](SymExpr& e) { found |= !e.is_constant(); });

@@ -26,7 +26,8 @@ void for_each_size(ArgumentOf<Tensor>& argument, const VisitSize& visit) {
 void for_each_size(Node& node, const VisitSize& visit);
 void for_each_size(Graph& graph, const VisitSize& visit);
 
-// Whether an argument or a type of the node mentions a symbol.
+// Whether a type, or an argument or a type of the node, mentions a symbol.
+bool has_symbols(const TensorType& type);
 bool has_symbols(const Node& node);
 
 Graph clone(const Graph& graph);

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 
 #include "aten_bridge/graph/extract.h"
+#include "aten_bridge/graph/generalize.h"
 
 namespace aten_bridge {
 namespace {
@@ -39,12 +40,6 @@ double elements(const TensorType& type) {
   double count = 1;
   for (const SymExpr& size : type.sizes) count *= static_cast<double>(size.as_constant());
   return count;
-}
-
-bool is_constant(const TensorType& type) {
-  const auto constant = [](const SymExpr& e) { return e.is_constant(); };
-  return std::all_of(type.sizes.begin(), type.sizes.end(), constant) &&
-         std::all_of(type.strides.begin(), type.strides.end(), constant);
 }
 
 // How many rows and columns are missing.
@@ -133,7 +128,7 @@ class Padder {
     if (result.dtype != DType::kBFloat16 && result.dtype != DType::kFloat16) return std::nullopt;
     const Value a = std::get<Value>(node.arg(row->first)),
                 b = std::get<Value>(node.arg(row->second));
-    if (!is_constant(a.type()) || !is_constant(b.type())) return std::nullopt;
+    if (has_symbols(a.type()) || has_symbols(b.type())) return std::nullopt;
     const auto first = matrix_of(a), second = matrix_of(b);
     if (!first || !second || !is_contiguous(result)) return std::nullopt;
     if (row->adds && std::get<Value>(node.arg("self")).type().sizes.size() != 1)

@@ -183,7 +183,6 @@ bool is_exact(const Node& node) {
                                                           "threshold",
                                                           "hardtanh",
                                                           "scatter_",
-                                                          "one_hot",
                                                           "numpy_T",
                                                           "t"};
   const size_t from = node.op.find("::") + 2;
