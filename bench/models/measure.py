@@ -3,7 +3,9 @@
     record = measure("gpt2", ["torchdyn"], steps=10, device="cuda")
     record["torchdyn"]["ms"], record["eager"]["ms"], record["torchdyn"]["gib"]
 """
+import contextlib
 import copy
+import fcntl
 import statistics
 import time
 
@@ -38,13 +40,16 @@ class Subject:
         return loss.item(), time.perf_counter() - start
 
     def peak(self):
-        """GiB that one step allocates at most."""
+        """GiB that one step allocates at most, with the model, without what others hold."""
         if self.device != "cuda":
             return 0.0
+        self.model.zero_grad(set_to_none=True)
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
+        own = sum(t.nbytes for t in [*self.model.parameters(), *self.model.buffers()])
+        others = torch.cuda.memory_allocated() - own
         self.step()
-        return torch.cuda.max_memory_allocated() / 2**30
+        return (torch.cuda.max_memory_allocated() - others) / 2**30
 
     def kernels(self):
         """Of one step: (name, calls, ms), the longest first."""
@@ -57,9 +62,27 @@ class Subject:
         return sorted(rows, key=lambda row: -row[2])
 
 
-def measure(name, backends, steps, device, batch=None, channels_last=False, top=0):
+@contextlib.contextmanager
+def turn(path, kind):
+    """Holds the file's lock: shared for those who prepare, exclusive for the one that is timed."""
+    with open(path, "a") if path else contextlib.nullcontext() as file:
+        if file:
+            fcntl.flock(file, kind)
+        yield
+
+
+def measure(name, backends, steps, device, batch=None, channels_last=False, top=0, lock=None):
     """{"eager": {...}, backend: {...}}: ms a step (median), first_s, gib, losses, kernels, launches and
-    vendor_ms of a step; `top`: so many kernels by name too."""
+    vendor_ms of a step; `top`: so many kernels by name too. Several processes with one `lock` make
+    their first steps at once and are timed one after the other."""
+    with turn(lock, fcntl.LOCK_SH):
+        subjects, record = first_steps(name, backends, device, batch, channels_last)
+    with turn(lock, fcntl.LOCK_EX):
+        return timed(subjects, record, steps, top)
+
+
+def first_steps(name, backends, device, batch, channels_last):
+    """({backend: Subject}, the record so far)"""
     row = ROWS[name]
     torch.manual_seed(0)
     model, inputs = row.build().to(device).train(), row.inputs(batch or row.batch, device)
@@ -73,6 +96,13 @@ def measure(name, backends, steps, device, batch=None, channels_last=False, top=
         record[key] = {"first_s": seconds, "losses": [loss]}
         if backend != "eager":  # that one tells what Dynamo itself takes
             subjects[key] = subject
+        subject.model.zero_grad(set_to_none=True)
+    if device == "cuda":
+        torch.cuda.empty_cache()
+    return subjects, record
+
+
+def timed(subjects, record, steps, top):
     for key, subject in subjects.items():  # a reset made all but the last be captured again
         for _ in range(WARM_UP):
             record[key]["losses"].append(subject.step()[0])

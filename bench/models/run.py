@@ -4,6 +4,7 @@
   bench/models/run.py                         the eight models, AMP bf16, eager and ours
   bench/models/run.py --inductor              Inductor's in the same process: a minute a model
   bench/models/run.py --models 'bert|gpt2' --steps 20 --top 12 --record FILE
+  bench/models/run.py --jobs 8                first steps at once (they take longer so), timed in turn
   bench/models/run.py --models vit --device cpu --batch 2 --steps 1      here, to see that it runs
 
 PYTHONPATH names the built package. Each model has a process and a cold cache of its own. A step is
@@ -12,6 +13,7 @@ Dynamo's own capture. Of a step's kernels, those of vendors (products, convoluti
 told by their names. Budget: none slower than eager.
 """
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -25,11 +27,11 @@ HEAD = ("model", "", "ms", "times", "net s", "GiB", "memory", "launches", "kerne
         "loss")
 
 
-def one_model(name, arguments):
+def one_model(name, arguments, lock):
     """The record of a process that measures it; None, with its words shown, where that fails."""
     with tempfile.TemporaryDirectory() as cache:
         out = os.path.join(cache, "record.json")
-        command = [sys.executable, "-B", __file__, "--one", name, "--out", out]
+        command = [sys.executable, "-B", __file__, "--one", name, "--out", out, "--lock", lock]
         for option in ("steps", "device", "batch", "top"):
             if getattr(arguments, option) is not None:
                 command += [f"--{option}", str(getattr(arguments, option))]
@@ -59,7 +61,8 @@ def show(name, record):
         for kernel, count, ms in row["top"]:
             print(f"    {ms:8.3f} ms {count:5} x {kernel[:110]}")
     for line in record["said"][:4]:
-        print(f"    {line[:160]}", flush=True)
+        print(f"    {line[:160]}")
+    sys.stdout.flush()
 
 
 def summary(records):
@@ -82,6 +85,8 @@ def parse():
     parser.add_argument("--record", help="a file to which a JSON line a model is added")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
+    parser.add_argument("--lock", help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=1, help="models at once until they are timed")
     return parser.parse_args()
 
 
@@ -91,23 +96,25 @@ def main():
         from measure import measure
         backends = ["torchdyn"] + ["inductor"] * arguments.inductor
         record = measure(arguments.one, backends, arguments.steps, arguments.device, arguments.batch,
-                         arguments.channels_last, arguments.top)
+                         arguments.channels_last, arguments.top, arguments.lock)
         with open(arguments.out, "w") as file:
             json.dump(record, file)
         return
     from rows import ROWS
     print(LINE.format(*HEAD), flush=True)
     records = []
-    for name in filter(re.compile(arguments.models).search, ROWS):
-        record = one_model(name, arguments)
-        if record is None:
-            continue
-        show(name, record)
-        sys.stdout.flush()
-        records.append(record)
-        if arguments.record:
-            with open(arguments.record, "a") as file:
-                file.write(json.dumps({"model": name, **record}) + "\n")
+    names = list(filter(re.compile(arguments.models).search, ROWS))
+    with (tempfile.NamedTemporaryFile() as lock,
+          concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool):
+        found = pool.map(lambda name: one_model(name, arguments, lock.name), names)
+        for name, record in zip(names, found):
+            if record is None:
+                continue
+            show(name, record)
+            records.append(record)
+            if arguments.record:
+                with open(arguments.record, "a") as file:
+                    file.write(json.dumps({"model": name, **record}) + "\n")
     summary(records)
 
 
