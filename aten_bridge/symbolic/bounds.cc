@@ -90,7 +90,46 @@ Bounds bounds(const Atom& atom, const std::function<Bounds(Symbol)>& of_symbol) 
   TD_CHECK(false, "an atom of no kind");
 }
 
+// What an atom other than a symbol is, its arguments decided.
+SymExpr decide(const Atom& atom, const std::function<Bounds(Symbol)>& of_symbol) {
+  const SymExpr x = aten_bridge::decide(atom.a, of_symbol);
+  const SymExpr y = aten_bridge::decide(atom.b, of_symbol);
+  const Bounds a = bounds(x, of_symbol), b = bounds(y, of_symbol);
+  if (atom.kind == Atom::Kind::kMin || atom.kind == Atom::Kind::kMax) {
+    const bool is_min = atom.kind == Atom::Kind::kMin;
+    if (a.high <= b.low) return is_min ? x : y;
+    if (b.high <= a.low) return is_min ? y : x;
+  } else if (b.low == b.high && !is_infinite(a.low) && !is_infinite(a.high)) {
+    const int64_t quotient = divide(a.low, b.low);
+    if (quotient == divide(a.high, b.low))
+      return atom.kind == Atom::Kind::kFloorDiv ? SymExpr(quotient) : x - y * quotient;
+  }
+  return apply(atom.kind, x, y);
+}
+
 }  // namespace
+
+SymExpr decide(const SymExpr& e, const std::function<Bounds(Symbol)>& of_symbol) {
+  const auto is_symbol = [](const auto& atom) { return atom->kind == Atom::Kind::kSymbol; };
+  const auto is_decided = [&](const Term& t) {
+    return std::all_of(t.factors.begin(), t.factors.end(), is_symbol);
+  };
+  const std::vector<Term>& terms = terms_of(e);
+  if (std::all_of(terms.begin(), terms.end(), is_decided)) return e;
+  SymExpr sum = constant_of(e);
+  for (const Term& t : terms) {
+    if (is_decided(t)) {
+      sum += make_sum({t}, 0);
+      continue;
+    }
+    SymExpr product = t.coefficient;
+    for (const auto& atom : t.factors)
+      product =
+          product * (is_symbol(atom) ? SymExpr::symbol(atom->symbol) : decide(*atom, of_symbol));
+    sum += product;
+  }
+  return sum;
+}
 
 Bounds bounds(const SymExpr& e, const std::function<Bounds(Symbol)>& of_symbol) {
   Bounds sum{constant_of(e), constant_of(e)};

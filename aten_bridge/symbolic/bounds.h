@@ -19,6 +19,10 @@ struct Bounds {  // inclusive; the int64 limits mean "unbounded"
 
 Bounds bounds(const SymExpr& e, const std::function<Bounds(Symbol)>& of_symbol);
 
+// The same values, without a min, max, floor_div or mod that intervals decide:
+//   decide(max(min(i0, 7), 0), ...) == i0;   decide(floor_div(i0, 8), ...) == 0   // i0 in [0, 7]
+SymExpr decide(const SymExpr& e, const std::function<Bounds(Symbol)>& of_symbol);
+
 // True when every value of an index in `b` fits int32.
 bool fits_int32(const Bounds& b);
 

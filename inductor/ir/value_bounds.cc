@@ -43,6 +43,10 @@ Bounds bounds_of(const SymExpr& index, std::span<const Expr> symbol_values, Loop
   return aten_bridge::bounds(index, [&](Symbol s) { return of_symbol(s, symbol_values, loops); });
 }
 
+SymExpr decide(const SymExpr& index, std::span<const Expr> symbol_values, Loops loops) {
+  return aten_bridge::decide(index, [&](Symbol s) { return of_symbol(s, symbol_values, loops); });
+}
+
 Bounds bounds_of(Expr e, Loops loops) {
   const auto arg = [&](int i) { return bounds_of(e.args()[i], loops); };
   switch (e.op()) {

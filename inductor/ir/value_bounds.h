@@ -17,6 +17,8 @@ using Loops = std::span<const Loop* const>;  // around a statement, outermost fi
 Bounds bounds_of(Expr e, Loops loops);
 // Of an index whose symbols t0, t1, ... have the values given.
 Bounds bounds_of(const SymExpr& index, std::span<const Expr> symbol_values, Loops loops);
+// The index without what these intervals decide.
+SymExpr decide(const SymExpr& index, std::span<const Expr> symbol_values, Loops loops);
 
 // One past the largest index of a layout; nullopt where it is not a constant.
 std::optional<int64_t> storage_size(const TensorType& type);

@@ -140,6 +140,16 @@ Expr known_symbols(ExprPool& pool, Expr e) {
   return pool.load(e.buffer(), e.index().substitute(known), e.dtype(), std::move(others));
 }
 
+// min, max, floor_div and mod in an index, where intervals leave no choice.
+Expr decide_index(ExprPool& pool, Expr e, Loops loops) {
+  if (e.op() != ScalarOp::load && e.op() != ScalarOp::index) return {};
+  const SymExpr decided = decide(e.index(), e.args(), loops);
+  if (decided == e.index()) return {};
+  return e.op() == ScalarOp::index
+             ? pool.index(decided)
+             : pool.load(e.buffer(), decided, e.dtype(), {e.args().begin(), e.args().end()});
+}
+
 Expr fold_once(ExprPool& pool, Expr e, Loops loops) {
   if (Expr r = compute(pool, e)) return r;
   if (Expr r = fold_cast(pool, e)) return r;
@@ -147,7 +157,8 @@ Expr fold_once(ExprPool& pool, Expr e, Loops loops) {
   if (Expr r = apply_rules(pool, e)) return r;
   if (Expr r = division_by_power_of_two(pool, e)) return r;
   if (Expr r = decide_by_bounds(pool, e, loops)) return r;
-  return known_symbols(pool, e);
+  if (Expr r = known_symbols(pool, e)) return r;
+  return decide_index(pool, e, loops);
 }
 
 }  // namespace

@@ -49,6 +49,16 @@ TEST(Bounds, KnowInt32) {
   EXPECT_FALSE(fits_int32({}));
 }
 
+TEST(Bounds, DecideWhatTheyLeaveNoChoiceOf) {
+  EXPECT_EQ(decide(max(min(i0, 7), 0) * 96 + i1, of), i0 * 96 + i1);
+  EXPECT_EQ(decide(min(i0, 6), of), min(i0, 6));
+  EXPECT_EQ(decide(floor_div(i0 + 16, 8), of), SymExpr(2));
+  EXPECT_EQ(decide(mod(i0 + 16, 8), of), i0);
+  EXPECT_EQ(decide(mod(i0 + 17, 8), of), mod(i0 + 1, 8));
+  EXPECT_EQ(decide(floor_div(max(i1, -3) + 3, 19), of), SymExpr(0));
+  EXPECT_EQ(decide(mod(i1, 4), of), mod(i1, 4));
+}
+
 TEST(Bounds, HoldEveryValue) {
   const SymExpr samples[] = {
       floor_div(i1, 4),          mod(i1, 4),
