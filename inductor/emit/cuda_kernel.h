@@ -2,6 +2,7 @@
 // know while they write it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 
 #include "inductor/emit/kernel_text.h"
-#include "inductor/emit/lane_map.h"
+#include "inductor/schedule/lane_map.h"
 
 namespace inductor {
 
@@ -42,8 +43,9 @@ class CudaKernel : KernelText {
               const LaneMap* last);
 
   // Bodies
-  void body(const std::vector<Stmt>& stmts);
-  void declare_locals(const std::vector<Stmt>& stmts);
+  void block_body(std::span<const Stmt> stmts);
+  void body(std::span<const Stmt> stmts);
+  void declare_locals(std::span<const Stmt> stmts);
   // What other lanes wrote to memory is there before it is read.
   void synchronize_before(const Stmt& stmt);
   void uniform_leaf(const Stmt& leaf, Values& values);

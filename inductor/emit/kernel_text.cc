@@ -68,7 +68,7 @@ void KernelText::leave(const Loop& l) {
   names_.symbols.erase(l.var);
 }
 
-bool KernelText::is_defined_by_first_use(const std::vector<Stmt>& stmts, int b) const {
+bool KernelText::is_defined_by_first_use(std::span<const Stmt> stmts, int b) const {
   for (const Stmt& stmt : stmts) {
     const auto reads = buffers_read(stmt), writes = buffers_written(stmt);
     if (std::binary_search(reads.begin(), reads.end(), b)) return false;
@@ -82,7 +82,7 @@ bool KernelText::is_defined_by_first_use(const std::vector<Stmt>& stmts, int b) 
   return false;
 }
 
-void KernelText::declare_variable(const std::vector<Stmt>& stmts, int b) {
+void KernelText::declare_variable(std::span<const Stmt> stmts, int b) {
   if (is_defined_by_first_use(stmts, b))
     undeclared_.insert(b);
   else

@@ -42,9 +42,9 @@ class KernelText {
   std::string enter(const Loop& l);
   void leave(const Loop& l);
   // Whether the first statement that mentions a variable gives it its value in this very scope.
-  bool is_defined_by_first_use(const std::vector<Stmt>& stmts, int b) const;
+  bool is_defined_by_first_use(std::span<const Stmt> stmts, int b) const;
   // Declares a variable, or leaves that to its first line.
-  void declare_variable(const std::vector<Stmt>& stmts, int b);
+  void declare_variable(std::span<const Stmt> stmts, int b);
   // Writes the line of such a variable; false when it is declared already.
   bool define(int buffer, const std::string& text);
   // Names what the loop need not compute in every iteration.

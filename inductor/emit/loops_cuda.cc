@@ -8,6 +8,7 @@
 #include "inductor/emit/emit.h"
 #include "inductor/emit/hoist.h"
 #include "inductor/ir/visit.h"
+#include "inductor/schedule/access.h"
 
 namespace inductor {
 
@@ -22,6 +23,24 @@ bool adds_by_place(const Loop& l) {
 
 bool divides_among_groups(const Loop& l) {
   return l.parallel && l.kind == LoopKind::kReduction && !adds_by_place(l);
+}
+
+bool starts_divided(std::span<const Stmt> body) {
+  const auto* first = body.empty() ? nullptr : std::get_if<Loop>(&body[0]);
+  return first && divides_among_groups(*first);
+}
+
+// "int" where every index of the kernel fits, else "int64_t".
+std::string index_type(const Kernel& kernel) {
+  Extents extents;
+  add_extents(kernel.body, extents);
+  constexpr int64_t kStep = 1024 * kMostWide;  // a loop's variable ends that far behind, at most
+  bool fits = true;
+  for (const Access& a : accesses(kernel.body)) {
+    const Bounds b = bounds_of(a.index, a.symbol_bounds, extents);
+    fits &= is_bounded(b) && aten_bridge::fits_int32({b.low, b.high + kStep});
+  }
+  return fits ? "int" : "int64_t";
 }
 
 }  // namespace
@@ -48,7 +67,7 @@ EmittedKernel CudaKernel::emit() {
       if (!loops.empty() && adds_by_place(*loops.back()))
         add_by_place(*loops.back());
       else
-        body(loops.empty() ? kernel_.body : loops.back()->body);
+        block_body(loops.empty() ? kernel_.body : loops.back()->body);
     }
   }
   EmittedKernel out = finish(
@@ -105,8 +124,8 @@ std::vector<const Loop*> CudaKernel::grid_loops() const {
 }
 
 SymExpr CudaKernel::grid(const std::vector<const Loop*>& loops) {
-  const Loop* inside = only_loop(loops.empty() ? kernel_.body : loops.back()->body);
-  const bool together = kernel_.groups == 1 || (inside && divides_among_groups(*inside)) ||
+  const bool together = kernel_.groups == 1 ||
+                        starts_divided(loops.empty() ? kernel_.body : loops.back()->body) ||
                         (!loops.empty() && adds_by_place(*loops.back()));
   leader_ = kernel_.groups == 1 ? "td_thread() == 0" : "lane == 0";
   writer_->line(str_cat("const int lane = td_thread()",
@@ -143,7 +162,15 @@ void CudaKernel::decode(const std::vector<const Loop*>& loops,
   }
 }
 
-void CudaKernel::body(const std::vector<Stmt>& stmts) {
+// Groups that divide the first loop leave the rest to the one that has the sums.
+void CudaKernel::block_body(std::span<const Stmt> stmts) {
+  if (!starts_divided(stmts) || stmts.size() == 1) return body(stmts);
+  body(stmts.first(1));
+  auto scope = writer_->open("if (group == 0)");
+  body(stmts.subspan(1));
+}
+
+void CudaKernel::body(std::span<const Stmt> stmts) {
   declare_locals(stmts);
   Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
   values.plan(roots(stmts));
@@ -155,7 +182,7 @@ void CudaKernel::body(const std::vector<Stmt>& stmts) {
   }
 }
 
-void CudaKernel::declare_locals(const std::vector<Stmt>& stmts) {
+void CudaKernel::declare_locals(std::span<const Stmt> stmts) {
   const auto it =
       stmts.empty() ? arguments_.locals_of.end() : arguments_.locals_of.find(stmts.data());
   if (it == arguments_.locals_of.end()) return;

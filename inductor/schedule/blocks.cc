@@ -1,10 +1,17 @@
 #include "inductor/schedule/blocks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
 
+#include "inductor/ir/value_bounds.h"
 #include "inductor/ir/visit.h"
+#include "inductor/schedule/access.h"
 #include "inductor/schedule/chain.h"
+#include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
+#include "inductor/schedule/lane_map.h"
 
 namespace inductor {
 namespace {
@@ -44,12 +51,25 @@ SymExpr choose_lanes(std::vector<Stmt>& body) {
   return longest;
 }
 
+// Of perfectly nested reductions that are not vectors: groups divide the outermost one.
+void longest_first(Loop& outermost) {
+  const auto is_reduction = [](const Loop* l) {
+    return l && l->kind == LoopKind::kReduction && !l->vector;
+  };
+  Loop* longest = &outermost;
+  for (Loop* l = &outermost; is_reduction(l); l = only_loop(l->body))
+    if (trip_count(*l) > trip_count(*longest)) longest = l;
+  std::swap(outermost.var, longest->var);
+  std::swap(outermost.extent, longest->extent);
+}
+
 // Whether what the loop reduces can be kept by each group and combined at its end: single values,
 // and rows that lanes hold in registers.
 bool can_be_divided(const Loop& loop) {
   bool can = loop.kind == LoopKind::kReduction && !loop.vector;
   for_each_leaf(loop.body, [&](std::span<const Loop* const> inside, const Stmt& leaf) {
-    can &= !std::holds_alternative<Scatter>(leaf) && !inside.empty();
+    can &= !std::holds_alternative<Scatter>(leaf);
+    can &= !inside.empty() || std::holds_alternative<Store>(leaf);  // a store: each row's own
     for (const Loop* l : inside)
       if (l->vector) can &= lanes_for(l->extent) == kWarp;
     const auto* reduce = std::get_if<Reduce>(&leaf);
@@ -57,6 +77,118 @@ bool can_be_divided(const Loop& loop) {
     for (const Loop* l : inside) can &= l->vector || !reduce->index.mentions(l->var);
   });
   return can;
+}
+
+// Where warps are few, or have many rows each.
+bool pays_to_divide(const Loop& rows, int64_t iterations) {
+  constexpr int64_t kEnoughWarps = 2048, kManyWarps = 16 * 1024, kManyRows = 16;
+  if (iterations >= kManyWarps) return false;
+  return iterations < kEnoughWarps || trip_count(rows) >= kManyRows;
+}
+
+// Whether what stands behind the first loop needs of it what it reduces, not what it stores, and
+// walks over rows at most: that is for one group, which has the sums.
+bool needs_sums_only(std::span<const Stmt> body) {
+  std::vector<int> stored;
+  for_each_leaf(body.first(1), [&](Loops, const Stmt& leaf) {
+    if (!std::holds_alternative<Reduce>(leaf)) stored.push_back(written_buffer(leaf));
+  });
+  return std::all_of(body.begin() + 1, body.end(), [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<Loop>(&stmt);
+    if (loop && (!is_innermost(*loop) || lanes_for(loop->extent) > kWarp)) return false;
+    const std::vector<int> reads = buffers_read(stmt);
+    return std::none_of(stored.begin(), stored.end(),
+                        [&](int b) { return std::binary_search(reads.begin(), reads.end(), b); });
+  });
+}
+
+// ---- Parts of a warp ----
+
+constexpr int kSector = 32;             // bytes that memory moves at once
+constexpr int kGoodAccess = 8;          // bytes of a lane's access
+constexpr int64_t kBusy = 64 * 1024;    // threads
+constexpr int64_t kMostRegisters = 48;  // for parts of rows, where lanes are few
+
+// How long lanes take over the elements of a vector loop, in elements: more where some are idle,
+// where accesses are narrow, or where lanes read far from each other.
+double time_of(const LoopProgram& program, const Loop& loop, const LaneMap& map, int lanes) {
+  const double extent = static_cast<double>(loop.extent.as_constant());
+  const double steps = static_cast<double>(*map.chunks * map.width * lanes);
+  int64_t narrowest = 0, walked = 0;  // bytes of an element
+  bool leaps = false;
+  for (const Stmt& leaf : loop.body)
+    for (const Access& a : accesses(leaf)) {
+      if (program.buffers[a.buffer].role == BufferRole::kLocal) continue;
+      const int64_t bytes = aten_bridge::size_in_bytes(program.buffers[a.buffer].type.dtype);
+      if (a.index.coefficient(loop.var) != 1) {
+        leaps |= a.index.mentions(loop.var);
+        continue;
+      }
+      narrowest = walked == 0 ? bytes : std::min(narrowest, bytes);
+      walked = std::max(walked, bytes);
+    }
+  if (walked == 0) return leaps ? steps * lanes : steps;
+  const double access = static_cast<double>(narrowest * map.width);
+  const double narrow = std::max(1.0, kGoodAccess / access);
+  const double together = std::min<double>(kSector, static_cast<double>(walked) * extent);
+  const double apart = std::max(1.0, together / static_cast<double>(walked * map.width * lanes));
+  return steps * std::sqrt(narrow) * apart;
+}
+
+// Registers in which a lane keeps its parts of rows: of sums, and of what several loops read.
+int64_t registers_of_rows(const LoopProgram& program, const Kernel& kernel, const LaneMaps& maps) {
+  std::map<int, int64_t> of_buffer;
+  for_each_leaf(kernel.body, [&](Loops around, const Stmt& leaf) {
+    if (around.empty() || !around.back()->vector || std::holds_alternative<Scatter>(leaf)) return;
+    const int b = written_buffer(leaf);
+    const bool kept = std::holds_alternative<Reduce>(leaf)
+                          ? written_index(leaf).mentions(around.back()->var)
+                          : program.buffers[b].role == BufferRole::kLocal;
+    const LaneMap& map = maps.at(around.back()->extent);
+    if (kept) of_buffer[b] = map.chunks.value_or(1) * map.width;
+  });
+  int64_t count = 0;
+  for (const auto& entry : of_buffer) count += entry.second;
+  return count;
+}
+
+// None where a lane would have too much.
+std::optional<double> time_with(const LoopProgram& program, Kernel& kernel, int lanes) {
+  kernel.lanes = lanes;
+  const LaneMaps maps = lane_maps(program, kernel);
+  if (registers_of_rows(program, kernel, maps) > kMostRegisters) return std::nullopt;
+  double time = 0;
+  bool fits = true;
+  for_each_leaf(kernel.body, [&](Loops around, const Stmt&) {
+    if (around.empty() || !around.back()->vector) return;
+    const LaneMap& map = maps.at(around.back()->extent);
+    fits &= map.chunks && *map.chunks * map.width <= kRowOfLane;
+    if (fits) time += time_of(program, *around.back(), map, lanes);
+  });
+  return fits ? std::optional(time) : std::nullopt;
+}
+
+// As many threads of a block as leave each the registers that it needs.
+int threads_with_registers(const LoopProgram& program, const Kernel& kernel, int threads) {
+  constexpr int64_t kAll = 64 * 1024, kOwn = 40;  // of a processor; of a thread, besides rows
+  const int64_t each = kOwn + registers_of_rows(program, kernel, lane_maps(program, kernel));
+  while (threads > 256 && threads * each > kAll) threads /= 2;
+  return threads;
+}
+
+// As many lanes of a warp as are of use, where enough threads are left.
+int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups) {
+  constexpr double kAsGood = 1.05;
+  int best = kWarp;
+  std::optional<double> least = time_with(program, kernel, kWarp);
+  for (int lanes = kWarp / 2; least && lanes > 0 && groups * lanes >= kBusy; lanes /= 2) {
+    const std::optional<double> time = time_with(program, kernel, lanes);
+    if (!time) break;
+    if (*time * kAsGood >= *least) continue;
+    best = lanes;
+    least = time;
+  }
+  return best;
 }
 
 int lanes_of_one_block(const SymExpr& extent) {
@@ -96,21 +228,18 @@ void spread_columns(LoopProgram& program, Kernel& kernel) {
   const auto rows = std::find_if(chain->loops.begin(), chain->loops.end(),
                                  [](const Loop& l) { return l.kind == LoopKind::kReduction; });
   if (rows == chain->loops.end()) return;
-  int64_t blocks = trip_count(chain->loops.back());
-  for (auto l = chain->loops.begin(); l != rows; ++l) blocks *= trip_count(*l);
-  int64_t size = kGroups * kWarp;  // columns of a block: wide accesses where blocks are many
-  const auto fits = [&](int64_t s) {
-    return chain->loops.back().extent.constant().value_or(1) % s == 0;
-  };
-  while (size > kWarp && (!fits(size) || blocks / size < kEnoughBlocks)) size /= 2;
-  if (!fits(size) || chain->loops.back().extent.as_constant() <= size) return;
+  int64_t around = 1;
+  for (auto l = chain->loops.begin(); l != rows; ++l) around *= trip_count(*l);
+  const auto columns = chain->loops.back().extent.constant();
+  const int64_t size = columns ? columns_of_block(*columns, around) : 0;
+  if (!columns || *columns <= size) return;
   const auto at = rows - chain->loops.begin();
   Loop outer = strip(program, *chain, chain->loops.size() - 1, size);
   chain->loops.insert(chain->loops.begin() + at, std::move(outer));
   kernel.body = rebuild(*std::move(chain));
 }
 
-void choose_blocks(Kernel& kernel) {
+void choose_blocks(const LoopProgram& program, Kernel& kernel) {
   const SymExpr longest = choose_lanes(kernel.body);
   kernel.lanes = lanes_of_one_block(longest);
   Loop* last = nullptr;
@@ -125,25 +254,32 @@ void choose_blocks(Kernel& kernel) {
     kernel.lanes = kFlatThreads;
     return;
   }
-  Loop* inside = only_loop(last ? last->body : kernel.body);
-  if (inside && adds_by_place(*inside)) {
+  std::vector<Stmt>& body = last ? last->body : kernel.body;
+  auto* inside = std::get_if<Loop>(&body[0]);
+  if (inside) longest_first(*inside);
+  if (inside && body.size() == 1 && adds_by_place(*inside)) {
     inside->parallel = true;
     kernel.lanes = kWarp;
     kernel.groups = kGroupsOfPlace;
     return;
   }
-  if (inside && can_be_divided(*inside)) {
-    kernel.lanes = kWarp;
-    kernel.groups = iterations < kEnoughBlocks ? kMostGroups : kGroups;
-    while (kernel.groups > 1 && kernel.groups > trip_count(*inside)) kernel.groups /= 2;
+  if (inside && pays_to_divide(*inside, iterations) && can_be_divided(*inside) &&
+      needs_sums_only(body)) {
+    const int threads = kWarp * (iterations < kEnoughBlocks ? kMostGroups : kGroups);
+    const int64_t rows = trip_count(*inside);
+    kernel.lanes = lanes_of_warp(program, kernel, iterations * rows);
+    kernel.groups = threads_with_registers(program, kernel, threads) / kernel.lanes;
+    while (kernel.groups > 1 && kernel.groups > rows) kernel.groups /= 2;
     inside->parallel = kernel.groups > 1;
     return;
   }
   if (!last) return;
   kernel.lanes = lanes_for(longest);
   if (kernel.lanes > kWarp) return;
-  kernel.groups = kGroups;
-  while (kernel.groups > 1 && iterations / kernel.groups < kEnoughBlocks) kernel.groups /= 2;
+  kernel.lanes = lanes_of_warp(program, kernel, iterations);
+  kernel.groups = kGroups * kWarp / kernel.lanes;
+  while (kernel.groups * kernel.lanes > kWarp && iterations / kernel.groups < kEnoughBlocks)
+    kernel.groups /= 2;
 }
 
 }  // namespace inductor

@@ -72,12 +72,27 @@ int64_t iterations_around(const Kernel& kernel, const std::vector<Stmt>& body) {
 
 }  // namespace
 
-std::optional<int64_t> common_columns(LoopProgram& program, const std::vector<Stmt>& body) {
+int64_t columns_of_block(int64_t columns, int64_t around) {
+  std::vector<int64_t> sizes;  // an access a lane each; or else as many as can be
+  for (int64_t size = kColumnsOfBlock; size >= kFewestColumns; size /= 2) sizes.push_back(size);
+  for (const int64_t multiple : {8, 4, 1})
+    for (int64_t size = kColumnsOfBlock; size >= kFewestColumns; size -= multiple)
+      sizes.push_back(size);
+  int64_t best = columns;
+  for (const int64_t size : sizes) {
+    if (columns % size != 0 || size > best) continue;
+    best = size;
+    if (around * (columns / size) >= kEnoughBlocks || size == kFewestColumns) break;
+  }
+  return best;
+}
+
+std::optional<int64_t> common_columns(const LoopProgram& program, const std::vector<Stmt>& body) {
   if (body.size() < 2) return std::nullopt;
   std::optional<int64_t> columns;
   Extents extents;
   add_extents(body, extents);
-  const Symbol column = fresh_variable(program);
+  const Symbol column{'i', program.next_var};  // which no loop has
   std::vector<std::vector<Access>> all;
   for (const Stmt& stmt : body) {
     const Loop* loop = innermost_of(stmt);
@@ -99,12 +114,8 @@ void spread_common_columns(LoopProgram& program, Kernel& kernel) {
   std::vector<Stmt>& body = inside_of_serial_loops(kernel);
   const std::optional<int64_t> columns = common_columns(program, body);
   if (!columns) return;
-  const int64_t around = iterations_around(kernel, body);
-  int64_t size = kColumnsOfBlock;
-  while (size > kFewestColumns &&
-         (*columns % size != 0 || around * (*columns / size) < kEnoughBlocks))
-    size /= 2;
-  if (*columns % size != 0 || *columns <= size) return;
+  const int64_t size = columns_of_block(*columns, iterations_around(kernel, body));
+  if (*columns <= size) return;
   Loop outer{fresh_variable(program), *columns / size};
   for (Stmt& stmt : body) {
     Loop& loop = *innermost_of(stmt);

@@ -18,8 +18,12 @@ namespace inductor {
 // Columns that a block has where there are enough blocks.
 inline constexpr int64_t kColumnsOfBlock = 256;
 
+// How many of the columns a block takes: a divisor of their number that suits wide accesses, fewer
+// where blocks would be few; `around`: blocks without that. All of them where none will do.
+int64_t columns_of_block(int64_t columns, int64_t around);
+
 // How many columns there are; none where two nests or more do not walk over the same.
-std::optional<int64_t> common_columns(LoopProgram& program, const std::vector<Stmt>& body);
+std::optional<int64_t> common_columns(const LoopProgram& program, const std::vector<Stmt>& body);
 
 // Cuts them into blocks: a loop of its own around the body, behind the loops that are there.
 void spread_common_columns(LoopProgram& program, Kernel& kernel);

@@ -158,7 +158,7 @@ int64_t shared_bytes_per_iteration(const LoopProgram& program, const std::vector
 }
 
 // Where a block has a few columns of all.
-int64_t of_a_block(LoopProgram& program, const std::vector<Stmt>& body, int64_t bytes) {
+int64_t of_a_block(const LoopProgram& program, const std::vector<Stmt>& body, int64_t bytes) {
   const std::vector<Stmt>* inside = &body;
   for (const Loop* l = only_loop(*inside); l && l->kind == LoopKind::kSerial;
        l = only_loop(*inside))
@@ -177,10 +177,8 @@ std::optional<size_t> last_loop(const std::vector<Stmt>& body, const Stmt& nest)
   return std::nullopt;
 }
 
-}  // namespace
-
-Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nest,
-            std::span<const int> shared, const Features& features) {
+Fusion merge(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nest,
+             std::span<const int> shared, const Features& features) {
   const auto* other = std::get_if<Loop>(&nest);
   if (!other &&
       work(body) < features.small_work) {  // one element, after all that one thread does before
@@ -207,6 +205,17 @@ Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nes
     out.verdict =
         Verdict::no(str_cat("an iteration shares ", bytes, " bytes: more than fast memory holds"));
   return out;
+}
+
+}  // namespace
+
+Fusion fuse(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& nest,
+            std::span<const int> shared, const Features& features) {
+  Fusion merged = merge(program, body, nest, shared, features);
+  if (merged.verdict || !features.has_lanes || shared.empty()) return merged;
+  Fusion beside{Verdict::yes(), body};
+  beside.body.push_back(nest);
+  return common_columns(program, beside.body) ? std::move(beside) : std::move(merged);
 }
 
 }  // namespace inductor

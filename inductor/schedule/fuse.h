@@ -5,6 +5,8 @@
 // Two loops become one where one extent divides the other and no iteration of the merged loop uses
 // what another one makes (share_iterations). Inside of it the nest's own inner loops go on: into
 // the last loop that takes them, or behind everything. Order within an iteration is program order.
+// On a GPU a nest may also follow without a loop in common, where all walk over the same columns
+// (columns.h): sums over rows, and what is made of them.
 #pragma once
 
 #include <span>

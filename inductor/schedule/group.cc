@@ -1,6 +1,7 @@
 #include "inductor/schedule/group.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
@@ -11,6 +12,7 @@
 #include "inductor/schedule/blocks.h"
 #include "inductor/schedule/fuse.h"
 #include "inductor/schedule/nest.h"
+#include "inductor/schedule/occupancy.h"
 
 namespace inductor {
 namespace {
@@ -30,6 +32,7 @@ struct Group {
   BufferSet reads, writes;
   std::vector<std::string> origins;
   bool is_extern = false;
+  std::optional<int64_t> time;  // occupancy.h; none: not asked for yet
 
   bool uses(int buffer) const { return reads.contains(buffer) || writes.contains(buffer); }
   void add_uses(const Stmt& stmt) {
@@ -52,6 +55,9 @@ bool adds_by_place(const Stmt& stmt) {
   const auto* loop = std::get_if<Loop>(&stmt);
   return loop && adds_by_place(*loop);
 }
+
+// A single element, as a counter of steps.
+bool is_lone(const Stmt& stmt) { return !std::holds_alternative<Loop>(stmt); }
 
 bool must_follow(const Uses& later, const Group& earlier) {
   return meet(earlier.writes, later.reads) || meet(earlier.writes, later.writes) ||
@@ -103,13 +109,15 @@ class Grouper {
     for (size_t k = groups_.size(); k-- > 0;) {
       if (groups_[k].is_extern) continue;
       const int64_t bytes = shared_bytes(groups_[k], uses);
-      if (bytes > 0 || groups_.size() - k <= kNear) candidates.push_back({k, bytes});
+      const bool lone = is_lone(nest.stmt) && is_lone(groups_[k].body[0]);
+      if (bytes > 0 || groups_.size() - k <= kNear || lone) candidates.push_back({k, bytes});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bytes > b.bytes; });
     std::vector<FusionNote> reasons;
+    std::optional<int64_t> time;
     for (const Candidate& c : candidates) {
-      const std::string reason = try_fuse(c.at, nest, uses);
+      const std::string reason = try_fuse(c, nest, uses, time);
       if (reason.empty()) return;
       if (c.bytes > 0)
         reasons.push_back({absl::StrJoin(groups_[c.at].origins, ", "), nest.origin, reason});
@@ -139,8 +147,10 @@ class Grouper {
            aten_bridge::size_in_bytes(type.dtype);
   }
 
-  // Empty when it was done.
-  std::string try_fuse(size_t at, const LoopNest& nest, const Uses& uses) {
+  // Empty when it was done. `nest_time`: of the nest alone, once it was asked for.
+  std::string try_fuse(const Candidate& candidate, const LoopNest& nest, const Uses& uses,
+                       std::optional<int64_t>& nest_time) {
+    const size_t at = candidate.at;
     std::vector<size_t> first;
     if (!order_allows(at, uses, &first))
       return "something between needs the one and feeds the other";
@@ -156,6 +166,14 @@ class Grouper {
     Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, shared, features_);
     if (!fusion.verdict) return fusion.verdict.reason();
     Group& g = groups_[at];
+    if (features_.has_lanes) {
+      if (!g.time) g.time = time(program_, g.body);
+      if (!nest_time) nest_time = time(program_, {nest.stmt});
+      const int64_t fused = time(program_, fusion.body);
+      if (fused > *g.time + *nest_time + kLaunch + candidate.bytes)
+        return "together they would keep too few threads busy";
+      g.time = fused;
+    }
     g.body = std::move(fusion.body);
     g.add_uses(nest.stmt);
     g.add_origins(nest.origin);

@@ -7,6 +7,7 @@
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
 #include "inductor/schedule/access.h"
+#include "inductor/schedule/cost.h"
 
 namespace inductor {
 
@@ -65,27 +66,57 @@ void drop_unit_loops(ExprPool& pool, Parts& parts) {
     parts.leaf = Store{r->buffer, r->index, r->value};
 }
 
+// How far an index moves with one iteration: where it is no multiple of the variable (the window of
+// a pooling, which is cut at the edges), on average in the middle of the loops.
+int64_t step_of(const SymExpr& index, const Loop& loop, std::span<const Loop> loops) {
+  if (const auto step = index.coefficient(loop.var)) return *step;
+  const auto at = [&](int64_t shift) {
+    return index.evaluate([&](Symbol s) -> int64_t {
+      for (const Loop& l : loops)
+        if (l.var == s) return trip_count(l) / 2 + (s == loop.var ? shift : 0);
+      return 0;
+    });
+  };
+  const int64_t half = std::max<int64_t>(1, trip_count(loop) / 4);
+  return (at(0) - at(-half)) / half;
+}
+
 // How far apart in memory a loop's iterations are, by the accesses that matter: what a store
 // writes, what a reduction reads.
-int64_t distance(const Loop& loop, const Stmt& leaf) {
+int64_t distance(const Loop& loop, const Parts& parts) {
   int64_t most = 0;
-  for (const Access& a : accesses(leaf)) {
-    const bool matters = (a.kind == AccessKind::kRead) != std::holds_alternative<Store>(leaf);
-    if (matters) most = std::max(most, std::abs(a.index.coefficient(loop.var).value_or(0)));
+  for (const Access& a : accesses(parts.leaf)) {
+    const bool matters = (a.kind == AccessKind::kRead) != std::holds_alternative<Store>(parts.leaf);
+    if (matters) most = std::max(most, std::abs(step_of(a.index, loop, parts.loops)));
   }
   return most;
 }
 
+constexpr int64_t kFewElements = 64;  // the window of a pooling
+
+int64_t reduced_elements(const Parts& parts) {
+  int64_t count = 1;
+  for (const Loop& l : parts.loops)
+    if (l.kind == LoopKind::kReduction) count *= trip_count(l);
+  return count;
+}
+
 void order(Parts& parts) {
   if (std::holds_alternative<Scatter>(parts.leaf)) return;  // keeps the order of its sums
-  std::stable_sort(parts.loops.begin(), parts.loops.end(), [&](const Loop& a, const Loop& b) {
-    return distance(a, parts.leaf) > distance(b, parts.leaf);
-  });
-  // Where memory is walked along a reduction, one element is reduced after the other, in registers.
-  if (!std::holds_alternative<Reduce>(parts.leaf) || parts.loops.empty() ||
-      parts.loops.back().kind != LoopKind::kReduction)
-    return;
-  std::stable_partition(parts.loops.begin(), parts.loops.end(),
+  std::vector<std::pair<int64_t, Loop>> loops;
+  for (const Loop& loop : parts.loops) loops.emplace_back(distance(loop, parts), loop);
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (size_t k = 0; k < loops.size(); ++k) parts.loops[k] = std::move(loops[k].second);
+  if (!std::holds_alternative<Reduce>(parts.leaf) || parts.loops.empty()) return;
+  // Where memory is walked along a reduction, one element is reduced after the other, in registers;
+  // where few elements are reduced, a row of them.
+  auto end = parts.loops.end();
+  if (end[-1].kind == LoopKind::kSerial) {
+    if (reduced_elements(parts) > kFewElements) return;
+    --end;
+  }
+  std::stable_partition(parts.loops.begin(), end,
                         [](const Loop& l) { return l.kind == LoopKind::kSerial; });
 }
 

@@ -2,7 +2,7 @@
 // CUDA's math functions alone, so that whoever gives them otherwise can run kernels elsewhere.
 //
 //   const int row = td_block() * 8 + td_thread() / 32;
-//   x += __builtin_bit_cast(float, td_shuffle_xor(__builtin_bit_cast(unsigned, x), 16));
+//   n += td_shuffle_xor<32>(n, 16);
 //
 // sm_80 and newer; 1-D grids of 1-D blocks.
 
@@ -20,12 +20,22 @@
 TD int td_block() { return int(blockIdx.x); }
 TD int td_thread() { return int(threadIdx.x); }
 TD void td_sync_block() { __syncthreads(); }
-TD void td_sync_warp() { __syncwarp(); }
 
-// The value of the lane whose number differs in the bits of mask; all 32 lanes take part.
-TD unsigned td_shuffle_xor(unsigned x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-TD unsigned long long td_shuffle_xor(unsigned long long x, int mask) {
-  return __shfl_xor_sync(0xffffffffu, x, mask);
+// The LANES threads of a warp that this one is among, LANES a power of two: groups of a warp may go
+// different ways.
+template <int LANES>
+TD unsigned td_lanes_around() {
+  if constexpr (LANES == 32) return 0xffffffffu;
+  return ((1u << (LANES % 32)) - 1) << (td_thread() % 32 / LANES * LANES);
+}
+template <int LANES>
+TD void td_sync_lanes() {
+  __syncwarp(td_lanes_around<LANES>());
+}
+// The value of the lane whose number differs in the bits of mask; all LANES take part.
+template <int LANES, class T>
+TD T td_shuffle_xor(T x, int mask) {
+  return __shfl_xor_sync(td_lanes_around<LANES>(), x, mask);
 }
 
 // ---- Half types, as bits ----

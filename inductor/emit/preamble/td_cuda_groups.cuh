@@ -32,14 +32,14 @@ struct td_op_min {
   }
 };
 
-// A group is a warp or the whole block.
+// A group is a thread, 2, 4, 8 or 16 of a warp, a warp, or the whole block.
 template <int LANES>
 TD void td_sync() {
-  static_assert(LANES >= 32 && LANES <= 1024 && LANES % 32 == 0);
-  if constexpr (LANES == 32)
-    td_sync_warp();
-  else
+  static_assert(LANES <= 32 ? 32 % LANES == 0 : LANES <= 1024 && LANES % 32 == 0);
+  if constexpr (LANES > 32)
     td_sync_block();
+  else if constexpr (LANES > 1)
+    td_sync_lanes<LANES>();
 }
 
 // The block's scratch memory: the same for all that ask for as much.
@@ -49,15 +49,15 @@ TD void* td_scratch() {
   return bytes;
 }
 
-template <class T>
+template <int LANES, class T>
 TD T td_exchange(T x, int mask) {
   if constexpr (sizeof(T) == 8) {
     using Bits = unsigned long long;
-    return __builtin_bit_cast(T, td_shuffle_xor(__builtin_bit_cast(Bits, x), mask));
+    return __builtin_bit_cast(T, td_shuffle_xor<LANES>(__builtin_bit_cast(Bits, x), mask));
   } else if constexpr (td_same<T, float>) {
-    return __builtin_bit_cast(T, td_shuffle_xor(__builtin_bit_cast(unsigned, x), mask));
+    return __builtin_bit_cast(T, td_shuffle_xor<LANES>(__builtin_bit_cast(unsigned, x), mask));
   } else {
-    return T(td_shuffle_xor(unsigned(x), mask));
+    return T(td_shuffle_xor<LANES>(unsigned(x), mask));
   }
 }
 
@@ -66,8 +66,9 @@ TD T td_exchange(T x, int mask) {
 // In a warp both sides of an exchange compute the same, since every operator is commutative.
 template <int LANES, class Op, class T>
 TD T td_across(T x) {
+  constexpr int kInWarp = LANES < 32 ? LANES : 32;
 #pragma unroll
-  for (int mask = 16; mask > 0; mask /= 2) x = Op::of(x, td_exchange(x, mask));
+  for (int mask = kInWarp / 2; mask > 0; mask /= 2) x = Op::of(x, td_exchange<kInWarp>(x, mask));
   if constexpr (LANES > 32) {
     constexpr int kWarps = LANES / 32;
     T* const parts = (T*)td_scratch<kWarps * sizeof(T)>();

@@ -25,7 +25,7 @@ constexpr Written kKernels[] = {
      "__shared__ int at[128]; at[td_thread()] = td_thread(); td_sync_block();"
      "out0[td_thread()] = at[(td_thread() + 1) % 128];"},
     {"rotate_with_warp_barrier", 1, 128, "int* out0",
-     "__shared__ int at[128]; at[td_thread()] = td_thread(); td_sync_warp();"
+     "__shared__ int at[128]; at[td_thread()] = td_thread(); td_sync_lanes<32>();"
      "out0[td_thread()] = at[(td_thread() + 1) % 128];"},
     {"rotate_without_barrier", 1, 128, "int* out0",
      "__shared__ int at[128]; at[td_thread()] = td_thread();"
@@ -34,9 +34,14 @@ constexpr Written kKernels[] = {
      "__shared__ int kept[32]; out0[32 * td_block() + td_thread()] = kept[td_thread()];"
      "kept[td_thread()] = 7;"},
     {"early", 1, 64, "int* out0", "if (td_thread() > 40) return; td_sync_block();"},
-    {"half_a_warp", 1, 32, "int* out0", "if (td_thread() < 16) td_sync_warp();"},
+    // Each thread has its own way; halves of a warp meet.
+    {"halves_of_a_warp", 1, 32, "int* out0",
+     "int sum = td_thread();"
+     "for (int n = 0; n < td_thread() / 16 + 1; ++n) sum = td_across_sum<16>(sum);"
+     "out0[td_thread()] = sum;"},
+    {"half_a_warp", 1, 32, "int* out0", "if (td_thread() < 16) td_sync_lanes<32>();"},
     {"two_barriers", 1, 32, "int* out0",
-     "if (td_thread() < 16) td_sync_warp(); else td_sync_block();"},
+     "if (td_thread() < 16) td_sync_lanes<32>(); else td_sync_block();"},
     {"shifted", 1, 32, "int* out0", "td_store(out0 + 1, td_load<4>(out0 + 4));"},
     {"two_parameters", 1, 32, "int* out0, int64_t s0", ""},
 };
@@ -97,6 +102,13 @@ TEST_F(CudaOnHostTest, ShowsAMissingBarrier) {
     EXPECT_EQ(run("rotate", {}, order), expected);
     EXPECT_NE(run("rotate_with_warp_barrier", {}, order), expected);
     EXPECT_NE(run("rotate_without_barrier", {}, order), expected);
+  }
+}
+
+TEST_F(CudaOnHostTest, LetsPartsOfAWarpMeet) {
+  for (ThreadOrder order : kBoth) {
+    const std::vector<int> out = run("halves_of_a_warp", {}, order);
+    for (int i = 0; i < 32; ++i) ASSERT_EQ(out[i], i < 16 ? 120 : 16 * 376);
   }
 }
 

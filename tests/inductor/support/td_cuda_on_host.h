@@ -31,13 +31,14 @@ namespace cpu {
 #include "inductor/emit/preamble/td_cpu_convert.h"
 }  // namespace cpu
 
-enum class State { kReady, kAtWarp, kAtBlock, kDone };
+enum class State { kReady, kAtLanes, kAtBlock, kDone };
 
 struct Fiber {
   ucontext_t start;
   jmp_buf resume;
   bool is_started;
   State state;
+  int lanes;                        // kAtLanes: of how many, this one among them
   unsigned long long exchanged[2];  // this thread's side of exchanges, by turns
   int exchanges;
 };
@@ -100,6 +101,22 @@ inline bool release(int first, int last, State state) {
   return true;
 }
 
+// How many groups of lanes went on, since all of them wait for each other.
+inline int release_lanes(int first) {
+  int released = 0;
+  for (int t = first; t < first + 32;) {
+    const Fiber& fiber = device.fibers[t];
+    const int lanes = fiber.state == State::kAtLanes ? fiber.lanes : 1;
+    if (fiber.state == State::kAtLanes) {
+      bool all = true;
+      for (int n = t; n < t + lanes; ++n) all &= device.fibers[n].lanes == lanes;
+      released += all && release(t, t + lanes, State::kAtLanes);
+    }
+    t += lanes;
+  }
+  return released;
+}
+
 // Until all of its threads wait for the block or are done.
 inline void run_warp(int first, bool backward) {
   do {
@@ -107,7 +124,7 @@ inline void run_warp(int first, bool backward) {
       const int t = first + (backward ? 31 - n : n);
       if (device.fibers[t].state == State::kReady) resume(t);
     }
-  } while (!device.error && release(first, first + 32, State::kAtWarp));
+  } while (!device.error && release_lanes(first) > 0);
 }
 
 extern "C" char __start_td_shared[] __attribute__((weak, visibility("hidden")));
@@ -170,17 +187,19 @@ const char* launch(void* const* arguments, int count, int64_t blocks, int thread
 TD int td_block() { return td_host::device.block; }
 TD int td_thread() { return td_host::device.thread; }
 TD void td_sync_block() { td_host::wait(td_host::State::kAtBlock); }
-TD void td_sync_warp() { td_host::wait(td_host::State::kAtWarp); }
 
-TD unsigned long long td_shuffle_xor(unsigned long long x, int mask) {
+template <int LANES>
+TD void td_sync_lanes() {
+  td_host::device.fibers[td_thread()].lanes = LANES;
+  td_host::wait(td_host::State::kAtLanes);
+}
+template <int LANES, class T>
+TD T td_shuffle_xor(T x, int mask) {
   td_host::Fiber* const fibers = td_host::device.fibers;
   const int self = td_thread(), turn = fibers[self].exchanges++ % 2;
   fibers[self].exchanged[turn] = x;
-  td_sync_warp();
-  return fibers[self ^ mask].exchanged[turn];
-}
-TD unsigned td_shuffle_xor(unsigned x, int mask) {
-  return unsigned(td_shuffle_xor((unsigned long long)x, mask));
+  td_sync_lanes<LANES>();
+  return T(fibers[self ^ mask].exchanged[turn]);
 }
 
 TD float td_widen_f16(unsigned short bits) {

@@ -28,12 +28,12 @@ SymExpr row_place(const LaneMap& map);
 
 using LaneMaps = absl::flat_hash_map<SymExpr, LaneMap>;
 
+// Elements of a lane's widest access: of half types; more would cost registers.
+inline constexpr int kMostWide = 8;
+
 LaneMaps lane_maps(const LoopProgram& program, const Kernel& kernel);
 
 // Whether `width` neighbours along the loop's variable lie in one aligned piece of memory.
 bool is_wide(const SymExpr& index, Symbol variable, int width);
-
-// "int" where every index of the kernel fits, else "int64_t".
-std::string index_type(const Kernel& kernel);
 
 }  // namespace inductor

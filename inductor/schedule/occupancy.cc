@@ -1,0 +1,65 @@
+#include "inductor/schedule/occupancy.h"
+
+#include <algorithm>
+
+#include "inductor/ir/value_bounds.h"
+#include "inductor/ir/visit.h"
+#include "inductor/schedule/access.h"
+#include "inductor/schedule/blocks.h"
+#include "inductor/schedule/columns.h"
+#include "inductor/schedule/cost.h"
+#include "inductor/schedule/nest.h"
+
+namespace inductor {
+namespace {
+
+constexpr int64_t kEnoughThreads = 64 * 1024;  // of a large GPU, each with a few bytes on their way
+
+// Of all iterations of the loops around. What does not change along a loop is read once.
+int64_t bytes_moved(const LoopProgram& program, Loops around, const Stmt& leaf) {
+  int64_t bytes = 0;
+  for (const Access& a : accesses_of_leaf(leaf, around)) {
+    int64_t count = aten_bridge::size_in_bytes(program.buffers[a.buffer].type.dtype);
+    for (const Loop* l : around)
+      if (a.index.mentions(l->var)) count *= trip_count(*l);
+    bytes += count;
+  }
+  return bytes;
+}
+
+// Those that work on a statement at the same time. What all lanes of a group do alike counts for
+// each: it is done beside what they do apart.
+int64_t threads_of(const Kernel& kernel, Loops around) {
+  int64_t threads = around.empty() || !around.back()->vector ? kernel.lanes : 1;
+  for (const Loop* l : around) {
+    if (l->parallel && l->kind == LoopKind::kReduction) {
+      threads *= std::min<int64_t>(kernel.groups, trip_count(*l));
+    } else if (l->parallel) {
+      threads *= trip_count(*l);
+    } else if (l->vector) {
+      threads *= std::min<int64_t>(kernel.lanes, trip_count(*l));
+    }
+  }
+  return threads;
+}
+
+}  // namespace
+
+int64_t time(LoopProgram& program, const std::vector<Stmt>& body) {
+  const auto next_var = program.next_var;  // what is made here is thrown away
+  Kernel kernel{"", body, {}};
+  for (Stmt& stmt : kernel.body) collapse(program, stmt);
+  spread_common_columns(program, kernel);
+  spread_columns(program, kernel);
+  choose_blocks(program, kernel);
+  int64_t time = 0;
+  for_each_leaf(kernel.body, [&](Loops around, const Stmt& leaf) {
+    const int64_t threads = std::max<int64_t>(1, threads_of(kernel, around));
+    const int64_t bytes = bytes_moved(program, around, leaf);
+    time += threads < kEnoughThreads ? bytes * kEnoughThreads / threads : bytes;
+  });
+  program.next_var = next_var;
+  return time;
+}
+
+}  // namespace inductor
