@@ -15,12 +15,6 @@ using aten_bridge::str_cat;
 
 namespace {
 
-// A nest taken apart: loops without bodies, outermost first, and the leaf.
-struct Parts {
-  std::vector<Loop> loops;
-  Stmt leaf;
-};
-
 Parts take_apart(Stmt stmt) {
   Parts parts;
   while (auto* loop = std::get_if<Loop>(&stmt)) {
@@ -31,16 +25,6 @@ Parts take_apart(Stmt stmt) {
   }
   parts.leaf = std::move(stmt);
   return parts;
-}
-
-Stmt put_together(Parts parts) {
-  Stmt stmt = std::move(parts.leaf);
-  for (size_t i = parts.loops.size(); i-- > 0;) {
-    parts.loops[i].body.clear();
-    parts.loops[i].body.push_back(std::move(stmt));
-    stmt = std::move(parts.loops[i]);
-  }
-  return stmt;
 }
 
 // Programs may use one variable in many nests; here a variable is one loop.
@@ -150,29 +134,11 @@ constexpr int64_t kWorthCutting = 16 * 1024;  // iterations
 constexpr int64_t kLeastRows = 16;            // of a chunk
 constexpr int64_t kLeastPerChunk = 2048;      // iterations
 
-// Depends on the shape alone, so that results do not depend on the number of threads.
-int64_t chunk_count(const Parts& parts, const Features& features) {
-  int64_t all = 1, rows = 1;
-  for (const Loop& loop : parts.loops) {
-    const int64_t extent = loop.extent.constant().value_or(1);
-    all *= extent;
-    if (loop.kind == LoopKind::kReduction) rows *= extent;
-  }
-  if (all < kWorthCutting) return 1;
-  const int64_t outermost = parts.loops[0].extent.constant().value_or(1);
-  const int64_t most =
-      std::min({features.most_chunks, outermost, rows / kLeastRows, all / kLeastPerChunk});
-  for (int64_t count = most; count > 1; --count)
-    if (outermost % count == 0) return count;
-  return 1;
-}
-
 // buffer[...] += x over r  becomes  partial[c, ...] += x over r within chunk c;
 // buffer[...] += partial[c, ...] over c.
 std::vector<Parts> cut_reduction(LoopProgram& program, Parts parts, const Features& features) {
   auto* reduce = std::get_if<Reduce>(&parts.leaf);
-  const bool outer = reduce && !parts.loops.empty() && parts.loops[0].kind == LoopKind::kReduction;
-  const int64_t count = outer ? chunk_count(parts, features) : 1;
+  const int64_t count = reduce ? chunk_count(parts, features) : 1;
   std::vector<Parts> result;
   if (count == 1) {
     result.push_back(std::move(parts));
@@ -247,15 +213,48 @@ void collapse(LoopProgram& program, Stmt& stmt) {
   stmt = std::move(merged);
 }
 
-std::vector<LoopNest> normalize(LoopProgram& program, LoopNest nest, const Features& features) {
-  Parts parts = take_apart(std::move(nest.stmt));
+Stmt put_together(Parts parts) {
+  Stmt stmt = std::move(parts.leaf);
+  for (size_t i = parts.loops.size(); i-- > 0;) {
+    parts.loops[i].body.clear();
+    parts.loops[i].body.push_back(std::move(stmt));
+    stmt = std::move(parts.loops[i]);
+  }
+  return stmt;
+}
+
+// Depends on the shape alone, so that results do not depend on the number of threads.
+int64_t chunk_count(const Parts& parts, const Features& features) {
+  if (parts.loops.empty() || parts.loops[0].kind != LoopKind::kReduction) return 1;
+  int64_t all = 1, rows = 1;
+  for (const Loop& loop : parts.loops) {
+    const int64_t extent = loop.extent.constant().value_or(1);
+    all *= extent;
+    if (loop.kind == LoopKind::kReduction) rows *= extent;
+  }
+  if (all < kWorthCutting || rows <= features.most_chunks)
+    return 1;  // no more than chunks would be
+  const int64_t outermost = parts.loops[0].extent.constant().value_or(1);
+  const int64_t most =
+      std::min({features.most_chunks, outermost, rows / kLeastRows, all / kLeastPerChunk});
+  for (int64_t count = most; count > 1; --count)
+    if (outermost % count == 0) return count;
+  return 1;
+}
+
+Parts in_order(LoopProgram& program, Stmt nest) {
+  Parts parts = take_apart(std::move(nest));
   make_variables_unique(program, parts);
   drop_unit_loops(program.pool, parts);
   order(parts);
   Stmt whole = put_together(std::move(parts));
   collapse(program, whole);
+  return take_apart(std::move(whole));
+}
+
+std::vector<LoopNest> normalize(LoopProgram& program, LoopNest nest, const Features& features) {
   std::vector<LoopNest> nests;
-  for (Parts& p : cut_reduction(program, take_apart(std::move(whole)), features))
+  for (Parts& p : cut_reduction(program, in_order(program, std::move(nest.stmt)), features))
     nests.push_back({put_together(std::move(p)), nest.origin});
   return nests;
 }

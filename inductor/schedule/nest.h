@@ -18,6 +18,17 @@ struct LoopNest {
   std::string origin;
 };
 
+// A nest taken apart.
+struct Parts {
+  std::vector<Loop> loops;  // without bodies, outermost first
+  Stmt leaf;
+};
+Stmt put_together(Parts parts);
+// In normal form, but not cut.
+Parts in_order(LoopProgram& program, Stmt nest);
+// Into how many chunks the rows of an outermost reduction are cut; 1: they are not.
+int64_t chunk_count(const Parts& parts, const Features& features);
+
 // More than one nest where a reduction is cut: partial results, then their sum.
 std::vector<LoopNest> normalize(LoopProgram& program, LoopNest nest, const Features& features);
 

@@ -12,6 +12,7 @@
 #include "inductor/schedule/nest.h"
 #include "inductor/schedule/registers.h"
 #include "inductor/schedule/tile.h"
+#include "inductor/schedule/variance.h"
 
 namespace inductor {
 namespace {
@@ -44,6 +45,7 @@ std::string kernel_name(const std::vector<std::string>& origins) {
 }  // namespace
 
 std::vector<FusionNote> schedule(LoopProgram& program, const Features& features) {
+  if (features.has_lanes) read_variances_once(program, features);
   std::vector<FusionNote> notes = group(program, features);
   const auto each_kernel = [&](auto&& change) {
     for (Stmt& stmt : program.body)
