@@ -105,7 +105,7 @@ absl::StatusOr<Planned> plan(const Graph& graph, Numerics numerics, LeftToAten l
 
   LoopProgram program = timing.measure("lower", [&] {
     const bool pads = planned.device.kind == Device::Kind::kCuda && numerics == Numerics::kDefault;
-    return pads ? lower(pad_products(graph, {}), numerics, planned.left)
+    return pads ? lower(pad_products(graph, writes_any_strides, {}), numerics, planned.left)
                 : lower(graph, numerics, planned.left);
   });
   timing.measure("passes", [&] { run_passes(program); });

@@ -59,14 +59,9 @@ void save_copies_of_mutated(Partition& partition, const Captured& captured) {
 
 // Random operators keep eager's layout: which element gets which number follows from it.
 Graph with_channels_last(const Graph& joint) {
-  const auto writes_any_strides = [](const Node& node) {
-    const inductor::OpKind kind = inductor::kind_of(node.op);
-    return kind == inductor::OpKind::kPointwise || kind == inductor::OpKind::kReduction ||
-           kind == inductor::OpKind::kScatter;
-  };
   return aten_bridge::while_making(
       [&] { return print(joint); },
-      [&] { return aten_bridge::channels_last(joint, writes_any_strides); });
+      [&] { return aten_bridge::channels_last(joint, inductor::writes_any_strides); });
 }
 
 Partition split(const Captured& captured) {

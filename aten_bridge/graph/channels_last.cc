@@ -62,34 +62,6 @@ std::vector<T> permuted(const std::vector<T>& list, const Dims& dims) {
   return result;
 }
 
-// Strides of a view of other sizes, where there are any: each group of dimensions that lie as one
-// must be cut at its bounds.
-std::optional<Sizes> strides_of_view(const TensorType& type, const Sizes& sizes) {
-  Sizes strides(sizes.size());
-  size_t to = sizes.size();
-  int64_t whole = 1, base = type.sizes.empty() ? 1 : type.strides.back().as_constant();
-  for (size_t from = type.sizes.size(); from-- > 0;) {
-    whole *= type.sizes[from].as_constant();
-    const bool ends = from == 0 || (type.sizes[from - 1] != SymExpr(1) &&
-                                    type.strides[from - 1].as_constant() != whole * base);
-    if (!ends) continue;
-    int64_t left = whole, stride = base;
-    while (to > 0 && (left > 1 || sizes[to - 1] == SymExpr(1))) {
-      const int64_t size = sizes[--to].as_constant();
-      strides[to] = stride;
-      stride *= size;
-      if (size == 0 || left % size != 0) return std::nullopt;
-      left /= size;
-    }
-    if (left != 1) return std::nullopt;
-    if (from > 0) {
-      whole = 1;
-      base = type.strides[from - 1].as_constant();
-    }
-  }
-  return to == 0 ? std::optional(strides) : std::nullopt;
-}
-
 class Rewriter {
  public:
   Rewriter(const Graph& graph, const WritesAnyStrides& writes_any_strides)
@@ -199,21 +171,9 @@ class Rewriter {
     const Value self = node.inputs()[0];
     TensorType type = *node.outputs[0];
     if (has_symbols(type) || !order_of(type)) return false;
-    const TensorType& from = extract_.at(self).type();
-    if (node.op == "aten::permute") {
-      Dims dims;
-      for (const SymExpr& d : std::get<Sizes>(node.arg("dims"))) {
-        const int64_t rank = static_cast<int64_t>(type.sizes.size());
-        dims.push_back((d.as_constant() + rank) % rank);
-      }
-      type.strides = permuted(from.strides, dims);
-    } else if (node.op == "aten::view" || node.op == "aten::_unsafe_view") {
-      const auto strides = strides_of_view(from, type.sizes);
-      if (!strides) return false;
-      type.strides = *strides;
-    } else {
-      return false;
-    }
+    const auto strides = strides_of_view(node, extract_.at(self).type());
+    if (!strides) return false;
+    type.strides = *strides;
     write(node, [&](Value v) { return extract_.at(v); }, {type});
     return true;
   }

@@ -7,14 +7,10 @@
 // and where it leaves, or where an operator that is no kernel of ours reads it.
 #pragma once
 
-#include <functional>
-
 #include "aten_bridge/graph/graph.h"
+#include "aten_bridge/graph/view_strides.h"
 
 namespace aten_bridge {
-
-// Whether a node's results lie in memory as their types say, whatever its inputs do.
-using WritesAnyStrides = std::function<bool(const Node&)>;
 
 // In half precision, over two dimensions, on a GPU.
 bool has_row_major_convolutions(const Graph& graph);

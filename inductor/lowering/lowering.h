@@ -19,6 +19,8 @@ enum class OpKind : uint8_t { kView, kPointwise, kReduction, kScatter, kExtern, 
 
 // From the operator's row; kExtern where there is none.
 OpKind kind_of(std::string_view op);
+// Whether a kernel of ours writes the node's results, in the layout of their types.
+bool writes_any_strides(const aten_bridge::Node& node);
 // What the partition may repeat, derived from the kind.
 aten_bridge::Recompute recompute_of(const aten_bridge::Node& node);
 

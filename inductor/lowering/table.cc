@@ -39,6 +39,11 @@ OpKind kind_of(std::string_view op) {
   return row ? row->kind : OpKind::kExtern;
 }
 
+bool writes_any_strides(const Node& node) {
+  const OpKind kind = kind_of(node.op);
+  return kind == OpKind::kPointwise || kind == OpKind::kReduction || kind == OpKind::kScatter;
+}
+
 namespace {
 
 // Attention draws random numbers where it drops out.

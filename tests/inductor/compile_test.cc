@@ -15,6 +15,7 @@
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/graph/pad_products.h"
 #include "aten_bridge/graph/text.h"
+#include "inductor/lowering/lowering.h"
 #include "inductor/runtime/aten/run.h"
 #include "tests/inductor/support/picky_compiler.h"
 #include "tests/inductor/support/scratch_directory.h"
@@ -313,9 +314,18 @@ TEST(Compile, PaddedProductsAreTheProducts) {
     %3: bf16[40, 32] = aten::mm(d, mat2=w)
     %4: bf16[61, 40]{1, 61} = aten::permute(d, dims=[1, 0])
     %5: bf16[61, 32] = aten::mm(%4, mat2=x)
-    return %1, %2, %3, %5
+    %6: bf16[40, 61] = aten::neg(%2)
+    %7: bf16[40, 32] = aten::mm(%6, mat2=w)
+    %8: bf16[61, 40]{1, 61} = aten::t(%6)
+    %9: bf16[61, 32] = aten::mm(%8, mat2=x)
+    %10: bf16[61] = aten::sum.dim_IntList(%6, dim=[0], keepdim=false, dtype=none)
+    %11: bf16[32, 61]{1, 32} = aten::t(w)
+    %12: bf16[40, 61] = aten::mm(x, mat2=%11)
+    %13: bf16[4, 10, 61] = aten::_unsafe_view(%12, size=[4, 10, 61])
+    return %1, %2, %3, %5, %7, %9, %10, %13
   })");
-  const Graph padded = pad_products(graph, {.least_operations = 0, .operations_per_byte = 0});
+  const Graph padded =
+      pad_products(graph, writes_any_strides, {.least_operations = 0, .operations_per_byte = 0});
   EXPECT_NE(print(padded), print(graph));
   at::manual_seed(1);
   const auto inputs = inputs_for(graph);
