@@ -124,6 +124,7 @@ struct Tracer {
   const Duplicates& duplicates;
   internal::TraceRef trace;
   Numerics numerics;
+  bool sizes_are_open;
   internal::Traced traced;  // of the last capture, its tensors taken
 
   Captured capture(const std::vector<int64_t>& numbers,
@@ -138,7 +139,8 @@ struct Tracer {
       traced = trace.call(trace.self, argument_fakes, numbers);
       return std::exchange(traced.tensors, {});
     };
-    return aten_bridge::capture({inputs, names, std::move(types)}, call_with, numerics);
+    return aten_bridge::capture({inputs, names, std::move(types), sizes_are_open}, call_with,
+                                numerics);
   }
 
   // The same call at other sizes.
@@ -236,7 +238,7 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
                             Numerics numerics) {
   const auto start = std::chrono::steady_clock::now();
   TracedVariant traced;
-  Tracer tracer{call, names, variant->duplicates, trace, numerics, {}};
+  Tracer tracer{call, names, variant->duplicates, trace, numerics, variant->sizes.has_value(), {}};
   if (variant->sizes) {
     traced.captured = capture_for_any_size(tracer, *variant->sizes, traced.numbers);
   } else {

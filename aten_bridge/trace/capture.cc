@@ -60,7 +60,7 @@ Captured capture(const CaptureInputs& inputs, const TracedCallable& callable, Nu
   TD_CHECK(!capturing(), "a capture inside a capture");
   check(inputs);
   const Untouched before(inputs);
-  Recorder recorder(numerics);
+  Recorder recorder(numerics, inputs.sizes_are_open);
   Substitution substitution(inputs, recorder);
   Captured captured =
       while_making([&] { return print(recorder.graph()); },

@@ -43,6 +43,8 @@ struct CaptureInputs {
   // What each input is to be taken for, of its rank; none, or an empty list: what it is. Then
   // nothing may read its values.
   std::vector<std::optional<TensorType>> types = {};
+  // Whether captures at other sizes are laid beside this one (generalize.h).
+  bool sizes_are_open = false;
 };
 
 // Where one tensor that the callable returned comes from at run time.

@@ -64,6 +64,27 @@ void Evaluator::run(const Node& node) {
   ran_.insert(&node);
 }
 
+std::optional<at::Tensor> Evaluator::constant(Value value) const {
+  absl::flat_hash_set<const Node*> needed{value.node};
+  std::vector<const Node*> waiting{value.node};
+  while (!waiting.empty()) {
+    const Node* node = waiting.back();
+    waiting.pop_back();
+    if (node->is_input() || draws_random_numbers(find_operator(node->op))) return std::nullopt;
+    for (const Value& input : node->inputs())
+      if (needed.insert(input.node).second) waiting.push_back(input.node);
+  }
+  const c10::impl::ExcludeDispatchKeyGuard to_kernels(keys_down_to_fake());
+  Evaluator evaluator(graph_);  // whose memory is given back
+  try {
+    for (const auto& node : graph_.nodes())
+      if (needed.contains(node.get())) evaluator.run(*node);
+  } catch (const c10::Error&) {
+    return std::nullopt;
+  }
+  return evaluator.known_.at(value);
+}
+
 std::vector<c10::IValue> Evaluator::call(const c10::OperatorHandle& op,
                                          std::vector<c10::IValue> args) {
   map_tensors(args, [&](const at::Tensor& t) { return is_fake(t) ? value(value_of(t)) : t; });

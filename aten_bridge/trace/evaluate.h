@@ -7,6 +7,7 @@
 // from the generators' states as they are, which are put back afterwards.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -31,6 +32,9 @@ class Evaluator {
   void define(Value value, const at::Tensor& real);
   // CaptureError where it depends on a tangent or another input that nobody knows.
   at::Tensor value(Value value);
+  // None where it depends on an input, on random numbers, or on what only a kernel knows that this
+  // machine lacks.
+  std::optional<at::Tensor> constant(Value value) const;
   // The operator's results on the real tensors behind the fakes among the arguments.
   std::vector<c10::IValue> call(const c10::OperatorHandle& op, std::vector<c10::IValue> args);
 

@@ -14,7 +14,7 @@
 namespace aten_bridge {
 
 Inferred infer_from_parts(const Decomposition& decomposition, std::span<const c10::IValue> args) {
-  Recorder elsewhere(Numerics::kDefault);
+  Recorder elsewhere(Numerics::kDefault, /*sizes_are_open=*/true);
   elsewhere.trust_indices();
   Stack stack(args.begin(), args.end());
   int inputs = 0;

@@ -185,6 +185,11 @@ void Recorder::decompose(const c10::OperatorHandle& op, const OperatorInfo& info
   run_joined(op.schema(), info.name, *row, expected, views_, stack);
 }
 
+std::optional<at::Tensor> Recorder::constant(const at::Tensor& fake) const {
+  if (sizes_are_open_ || numerics_ == Numerics::kEager) return std::nullopt;
+  return evaluator_.constant(value_of(fake));
+}
+
 void Recorder::read_number(Stack& stack) {
   const at::Tensor fake = torch::jit::pop(stack).toTensor();
   const at::Tensor real = evaluator_.value(value_of(fake));

@@ -1,5 +1,5 @@
 // The graph under construction: every operator that reaches the Fake key becomes a node.
-//   Recorder recorder;
+//   Recorder recorder(Numerics::kDefault, /*sizes_are_open=*/false);
 //   at::Tensor x = recorder.add_input("x", real);    // a fake
 //   recorder.call(op, keys, stack);                  // fakes in, fakes out, one node more
 //   Graph graph = std::move(recorder).finish(outputs);
@@ -40,7 +40,8 @@ namespace aten_bridge {
 
 class Recorder {
  public:
-  explicit Recorder(Numerics numerics) : numerics_(numerics) {}
+  Recorder(Numerics numerics, bool sizes_are_open)
+      : numerics_(numerics), sizes_are_open_(sizes_are_open) {}
 
   // A fake with a real tensor's geometry, standing for a new graph input.
   at::Tensor add_input(const std::string& name, const at::Tensor& real);
@@ -55,6 +56,10 @@ class Recorder {
 
   // The value whose memory a fake's value shares when views are run as views.
   Value root(const at::Tensor& fake) const;
+
+  // The value of a fake that is the same on every call; none where capture may not use it: its
+  // sizes are open, or operators are to round as eager's do.
+  std::optional<at::Tensor> constant(const at::Tensor& fake) const;
 
   // What was read from values so far, and the value that it was read from.
   struct Read {
@@ -107,6 +112,7 @@ class Recorder {
   bool comes_apart(const OperatorInfo& info) const;
 
   Numerics numerics_;
+  bool sizes_are_open_;
   Graph graph_{"joint"};
   Evaluator evaluator_{graph_};
   std::vector<Read> reads_;

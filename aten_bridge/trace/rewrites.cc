@@ -15,6 +15,7 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
+#include "aten_bridge/trace/attention_masks.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/gradient_checks.h"
@@ -263,7 +264,8 @@ constexpr Rewrite kRewrites[] = {
 }  // namespace
 
 const Rewrite* find_rewrite(std::string_view op) {
-  for (const std::span<const Rewrite> rows : {std::span<const Rewrite>(kRewrites), mask_rewrites()})
+  for (const std::span<const Rewrite> rows :
+       {std::span<const Rewrite>(kRewrites), mask_rewrites(), attention_masks()})
     for (const Rewrite& rewrite : rows)
       if (rewrite.op == op) return &rewrite;
   return nullptr;
