@@ -8,6 +8,7 @@
 namespace aten_bridge::decompose {
 
 std::span<const Decomposition> activation_rows();
+std::span<const Decomposition> convolution_rows();
 std::span<const Decomposition> distance_rows();
 std::span<const Decomposition> dropout_rows();
 std::span<const Decomposition> foreach_rows();

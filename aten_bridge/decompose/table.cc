@@ -9,9 +9,9 @@ namespace aten_bridge {
 std::span<const std::span<const Decomposition>> decomposition_families() {
   using namespace decompose;
   static const std::span<const Decomposition> families[] = {
-      activation_rows(), distance_rows(),    dropout_rows(),   foreach_rows(),   loss_rows(),
-      matmul_rows(),     norm_rows(),        optimizer_rows(), pointwise_rows(), recurrent_rows(),
-      reduce_rows(),     scaled_norm_rows(), softmax_rows(),
+      activation_rows(), convolution_rows(), distance_rows(),    dropout_rows(),   foreach_rows(),
+      loss_rows(),       matmul_rows(),      norm_rows(),        optimizer_rows(), pointwise_rows(),
+      recurrent_rows(),  reduce_rows(),      scaled_norm_rows(), softmax_rows(),
   };
   return families;
 }

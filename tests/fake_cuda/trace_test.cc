@@ -82,6 +82,19 @@ TEST(TraceOnCuda, LayerNormRunsInFloat32) {
   EXPECT_THAT(graph, Not(HasSubstr("aten::native_layer_norm(")));
 }
 
+// cuDNN's has none: ATen would add the bias and sum its gradient in kernels of their own.
+TEST(TraceOnCuda, AConvolutionAddsItsBiasApart) {
+  const Autocast autocast;
+  const std::string graph =
+      graph_of({parameter({2, 4, 6, 6}), parameter({8, 4, 3, 3}), parameter({8})},
+               [](const Tensors& t) { return torch::conv2d(t[0], t[1], t[2]); });
+  EXPECT_THAT(graph, HasSubstr("bias=none"));
+  EXPECT_THAT(graph, HasSubstr("bf16[1, 8, 1, 1]@cuda:0 = aten::view("));
+  EXPECT_THAT(graph, HasSubstr("bf16[2, 8, 4, 4]@cuda:0 = aten::add.Tensor("));
+  EXPECT_THAT(graph, HasSubstr("output_mask=[true, true, false]"));
+  EXPECT_THAT(graph, HasSubstr("bf16[8]@cuda:0 = aten::sum.dim_IntList(tangent0, dim=[0, 2, 3]"));
+}
+
 TEST(TraceOnCuda, CrossEntropyOfBf16LogitsRunsInFloat32) {
   const Autocast autocast;
   const Captured c = captured({parameter({8, 16}), on_cuda({8}, at::kLong)}, [](const Tensors& t) {

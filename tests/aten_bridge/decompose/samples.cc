@@ -518,6 +518,68 @@ Samples cdist(Draw& d) {
   return result;
 }
 
+// With a bias and, forward, without.
+Samples convolutions(Draw& d, bool backward) {
+  const auto last = [](const Tensor& t) { return t.contiguous(at::MemoryFormat::ChannelsLast); };
+  struct Case {
+    Tensor input, weight;
+    Ints stride, padding, dilation, output_padding;
+    bool transposed;
+    int64_t groups;
+    Ints output;
+  };
+  const std::vector<Case> cases{
+      {d.normal({2, 4, 9}), d.normal({6, 4, 3}), {2}, {1}, {1}, {0}, false, 1, {2, 6, 5}},
+      {d.normal({2, 4, 5, 7}),
+       d.normal({6, 2, 3, 3}),
+       {1, 1},
+       {2, 2},
+       {2, 2},
+       {0, 0},
+       false,
+       2,
+       {2, 6, 5, 7}},
+      {last(d.normal({2, 4, 5, 7})),
+       last(d.normal({4, 1, 3, 3})),
+       {1, 1},
+       {1, 1},
+       {1, 1},
+       {0, 0},
+       false,
+       4,
+       {2, 4, 5, 7}},
+      {d.normal({2, 4, 5, 3}),
+       d.normal({4, 6, 3, 3}),
+       {2, 2},
+       {1, 1},
+       {1, 1},
+       {1, 1},
+       true,
+       1,
+       {2, 6, 10, 6}},
+  };
+  Samples result;
+  for (const Case& c : cases) {
+    const auto add = [&](Stack args) {
+      args.insert(args.end(),
+                  {c.stride, c.padding, c.dilation, c.transposed, c.output_padding, c.groups});
+      result.push_back(std::move(args));
+    };
+    const int64_t channels = c.output[1];
+    if (!backward) {
+      add({c.input, c.weight, d.normal({channels})});
+      add({c.input, c.weight, kAbsent});
+      continue;
+    }
+    // oneDNN gives the weight's with the bias's.
+    for (const std::array<bool, 3> mask : {kAll, std::array{false, true, true}}) {
+      add({d.normal(c.output), c.input, c.weight, Ints{channels}});
+      result.back().emplace_back(mask);
+    }
+  }
+  return result;
+}
+
 // clang-format off
 const std::map<std::string_view, SamplesOf> kSamples = {
     // activation
@@ -564,6 +626,9 @@ const std::map<std::string_view, SamplesOf> kSamples = {
     {"aten::nll_loss_backward", [](Draw& d) { return nll(d, {9, 5}, {9}, true) + nll(d, {5}, {}, true); }},
     {"aten::nll_loss2d_forward", [](Draw& d) { return nll(d, {2, 5, 3, 4}, {2, 3, 4}, false); }},
     {"aten::nll_loss2d_backward", [](Draw& d) { return nll(d, {2, 5, 3, 4}, {2, 3, 4}, true); }},
+    // convolution
+    {"aten::convolution", [](Draw& d) { return convolutions(d, false); }},
+    {"aten::convolution_backward", [](Draw& d) { return convolutions(d, true); }},
     // matmul
     {"aten::addmm", [](Draw& d) { return products(d.normal({7}), d.normal({5, 33}), d.normal({33, 7})) + products(d.normal({5, 7}), d.normal({5, 3}), d.normal({7, 3}).t()); }},
     {"aten::addmv", [](Draw& d) { return products(d.normal({5}), d.normal({5, 33}), d.normal({33})); }},
