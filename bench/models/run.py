@@ -77,7 +77,7 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="", help="a regular expression")
     parser.add_argument("--inductor", action="store_true")
-    parser.add_argument("--steps", type=int, default=10, help="timed, of each in turns")
+    parser.add_argument("--steps", type=int, default=10, help="of a round; two are timed of each, in turns")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--batch", type=int, help="instead of the row's")
     parser.add_argument("--channels-last", action="store_true", help="eager's and ours")
