@@ -1,12 +1,15 @@
 // The composition root: capture (aten_bridge), partition, compile (inductor), autograd node.
 #include <algorithm>
 #include <chrono>
+#include <mutex>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
 #include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/dump.h"
 #include "aten_bridge/base/once.h"
+#include "aten_bridge/graph/absent_tangents.h"
 #include "aten_bridge/graph/channels_last.h"
 #include "aten_bridge/graph/generalize.h"
 #include "aten_bridge/graph/partition.h"
@@ -72,6 +75,17 @@ Partition split(const Captured& captured) {
                                      save_copies_of_mutated(partition, captured);
                                      return partition;
                                    });
+}
+
+// Logits that are returned beside a loss need no gradient, of their size and all zeros.
+void expect_losses_tangents(TracedVariant& traced) {
+  traced.given = aten_bridge::likely_tangents(traced.captured.joint);
+  if (std::find(traced.given.begin(), traced.given.end(), false) == traced.given.end()) return;
+  Graph& backward = traced.partition.backward;
+  Graph less = aten_bridge::while_making(
+      [&] { return print(backward); },
+      [&] { return aten_bridge::without_tangents(backward, traced.given); });
+  traced.backward_of_all = std::exchange(backward, std::move(less));
 }
 
 Explanation::Graph explain_graph(const Graph& graph, const CompiledGraph& compiled) {
@@ -254,6 +268,7 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
   show(traced.trains() ? DumpStage::kJoint : DumpStage::kGraph, joint);
   if (traced.trains()) {
     traced.partition = split(traced.captured);
+    expect_losses_tangents(traced);
     show(DumpStage::kForward, traced.partition.forward);
     show(DumpStage::kBackward, traced.partition.backward);
   } else {
@@ -276,6 +291,32 @@ Options without_state(Options options) {
   return options;
 }
 
+// What compiles a graph when it is first asked for; any thread may ask.
+std::function<std::shared_ptr<const CompiledGraph>()> compiled_later(Graph graph,
+                                                                     Numerics numerics) {
+  struct State {
+    Graph graph;
+    std::once_flag once;
+    std::shared_ptr<const CompiledGraph> compiled;
+  };
+  auto state = std::make_shared<State>();
+  state->graph = std::move(graph);
+  return [state = std::move(state), numerics] {
+    std::call_once(state->once, [&] {
+      const Graph* const graphs[] = {&state->graph};
+      if (const auto compiled = inductor::compile(graphs, numerics); compiled.ok())
+        state->compiled = (*compiled)[0];
+    });
+    return state->compiled;
+  };
+}
+
+OtherBackward other_backward(TracedVariant& traced, Numerics numerics) {
+  if (!traced.backward_of_all) return {};
+  return {std::move(traced.given),
+          compiled_later(*std::exchange(traced.backward_of_all, std::nullopt), numerics)};
+}
+
 void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled,
             const Options& options) {
   Variant& variant = *traced.variant;
@@ -284,7 +325,7 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
     variant.explanation.graphs.push_back(explain_graph(*graphs[i], *compiled[i]));
   variant.program = std::make_unique<const Program>(
       std::move(traced.captured), std::move(traced.partition.saved), std::move(traced.numbers),
-      compiled, variant.sizes.has_value(),
+      compiled, other_backward(traced, options.numerics), variant.sizes.has_value(),
       [options = without_state(options),
        text = variant.explanation.graphs.back().text](const InternalError& error) {
         aten_bridge::say_once(error.what(),

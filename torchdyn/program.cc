@@ -85,13 +85,14 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled,
 }  // namespace
 
 Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
-                 std::vector<SymExpr> numbers, CompiledGraphs compiled, bool has_symbols,
-                 std::function<void(const aten_bridge::InternalError&)> broken)
+                 std::vector<SymExpr> numbers, CompiledGraphs compiled, OtherBackward other,
+                 bool has_symbols, std::function<void(const aten_bridge::InternalError&)> broken)
     : captured_(std::make_shared<const Captured>(std::move(captured))),
       tangents_of_(aten_bridge::tangents_of_gradients(captured_->joint)),
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
       compiled_(compiled.begin(), compiled.end()),
+      other_(std::move(other)),
       broken_(std::move(broken)) {
   if (!has_symbols) fixed_ = make({});
 }
@@ -109,6 +110,13 @@ std::shared_ptr<const Program::Sized> Program::make(const Samples& values) const
     function->tangents_of = tangents_of_;
     function->saved = saved_;
     function->backward = runner(compiled_[1], sizes);
+    if (other_.of_all) {
+      function->given = other_.given;
+      function->backward_of_all = [of_all = other_.of_all, sizes] {
+        auto compiled = of_all();
+        return compiled ? runner(std::move(compiled), sizes) : aten_bridge::GraphRunner();
+      };
+    }
     function->draws = captured_->draws;
     function->joint = std::shared_ptr<const aten_bridge::Joint>(captured_, &joint);
     function->sizes = sizes;

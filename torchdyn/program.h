@@ -1,5 +1,5 @@
 // What a variant runs: a captured function, compiled, for one set of sizes or for any.
-//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled, false,
+//   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled, {}, false,
 //                   [](const aten_bridge::InternalError&) {});
 //   Program::Results results = program.run(/*sizes=*/{}, inputs);
 #pragma once
@@ -20,14 +20,21 @@
 
 namespace torchdyn {
 
+// Where the compiled backward takes some tangents alone: which, and how the one that takes all is
+// compiled, at most once; null where the world says no.
+struct OtherBackward {
+  std::vector<bool> given;
+  std::function<std::shared_ptr<const inductor::CompiledGraph>()> of_all;  // null: there is none
+};
+
 class Program {
  public:
   using CompiledGraphs = std::span<const std::shared_ptr<const inductor::CompiledGraph>>;
   // `compiled`: forward, and backward where the capture has tangents. `numbers`: of the result.
   // `has_symbols`: every run says their values. `broken` as in CompiledFunction.
   Program(aten_bridge::Captured captured, std::vector<aten_bridge::SavedValue> saved,
-          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled, bool has_symbols,
-          std::function<void(const aten_bridge::InternalError&)> broken);
+          std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled, OtherBackward other,
+          bool has_symbols, std::function<void(const aten_bridge::InternalError&)> broken);
 
   struct Results {
     std::vector<at::Tensor> tensors;
@@ -54,6 +61,7 @@ class Program {
   const std::vector<aten_bridge::SavedValue> saved_;
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
+  const OtherBackward other_;
   const std::function<void(const aten_bridge::InternalError&)> broken_;
 
   std::shared_ptr<const Sized> fixed_;  // where there are no symbols

@@ -91,7 +91,10 @@ struct TracedVariant {
   std::unique_ptr<Variant> variant;
   aten_bridge::Captured captured;
   aten_bridge::Partition partition;  // forward alone where nothing is trained
-  std::vector<SymExpr> numbers;      // of the result
+  // Which tangents partition.backward takes, and the backward that takes all; none where it does.
+  std::vector<bool> given;
+  std::optional<aten_bridge::Graph> backward_of_all;
+  std::vector<SymExpr> numbers;  // of the result
 
   bool trains() const { return captured.joint.tangents > 0; }
   std::vector<const aten_bridge::Graph*> graphs() const;

@@ -146,7 +146,15 @@ class CompiledBackward final : public torch::autograd::Node {
     return tensors;
   }
 
+  bool has_unlikely(const variable_list& tangents) const {
+    if (!fn_->backward_of_all) return false;
+    for (size_t i = 0; i < tangents.size(); ++i)
+      if (!fn_->given[i] && tangents[i].defined()) return true;
+    return false;
+  }
+
   variable_list compiled(variable_list&& tangents) {
+    if (has_unlikely(tangents)) return compiled_for_all(tangents);
     std::vector<at::Tensor> inputs = unpack(saved_);
     if (!fn_->backward_runs) return compiled_or_not(std::move(inputs), tangents);
     // From here on the runner owns each saved value, and frees it at its last use.
@@ -170,8 +178,25 @@ class CompiledBackward final : public torch::autograd::Node {
   variable_list run_backward(std::vector<at::Tensor> inputs, variable_list tangents) {
     const c10::impl::ExcludeDispatchKeyGuard below(kCompiled);
     for (size_t i = 0; i < tangents.size(); ++i)
-      inputs.push_back(made_to_fit(std::move(tangents[i]), fn_->tangents[i]));
+      if (!fn_->backward_of_all || fn_->given[i])
+        inputs.push_back(made_to_fit(std::move(tangents[i]), fn_->tangents[i]));
     return fn_->backward(std::move(inputs));
+  }
+
+  variable_list compiled_for_all(const variable_list& tangents) {
+    try {
+      if (const GraphRunner backward = fn_->backward_of_all()) {
+        std::vector<at::Tensor> inputs = unpack(saved_);
+        const c10::impl::ExcludeDispatchKeyGuard below(kCompiled);
+        for (size_t i = 0; i < tangents.size(); ++i)
+          inputs.push_back(made_to_fit(tangents[i], fn_->tangents[i]));
+        return backward(std::move(inputs));
+      }
+    } catch (const InternalError& error) {
+      if (!fn_->broken) throw;
+      fn_->broken(error);
+    }
+    return by_operators(tangents);
   }
 
   // The joint graph once more, operator by operator; for create_graph, with autograd watching.

@@ -28,13 +28,17 @@ struct CompiledFunction {
   std::vector<bool> differentiable;  // one a result; those that are have one tangent each, in order
   // What backward expects: tangents that come otherwise are made so (dense copy, zeros).
   std::vector<TensorType> tangents;
+  // Which of them `backward` takes. Where another one comes all the same, the runner that takes all
+  // is asked for; an empty one: the joint graph is run in its place.
+  std::vector<bool> given;
+  std::function<GraphRunner()> backward_of_all;  // null: `backward` takes all
   // Of each primal: the tangents that its gradient depends on. Where none of them is defined,
   // neither is the gradient.
   std::vector<std::vector<int>> tangents_of;
   std::vector<SavedValue> saved;
   // primals -> results, then saved values that are not primals.
   GraphRunner forward;
-  // Saved values, then tangents -> one gradient a primal. Empty: there is no gradient at all.
+  // Saved values, then those tangents -> one gradient a primal. Empty: there is no gradient at all.
   GraphRunner backward;
   // For create_graph: the joint graph, run differentiably. Null: refused with a clear error.
   std::shared_ptr<const Joint> joint;

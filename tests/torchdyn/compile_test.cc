@@ -46,6 +46,37 @@ TEST(Compile, GivesEagersValuesAndGradients) {
   EXPECT_EQ(explain(compiled).variants.size(), 1u);
 }
 
+// Logits beside a loss: their gradient is compiled for when it comes.
+TEST(Compile, GivesEagersGradientsForEachOfALossAndItsLogits) {
+  auto f = [](const Tensor& x, const Tensor& w) {
+    const Tensor logits = x.mm(w);
+    return std::make_pair(logits.logsumexp(1).mean(), logits);
+  };
+  auto compiled = compile(f);
+  Tensor x = torch::randn({8, 4}), w = torch::randn({4, 3}).requires_grad_();
+  using Pair = std::pair<Tensor, Tensor>;
+  const std::function<Tensor(const Pair&)> uses[] = {
+      [](const Pair& p) { return p.first; },
+      [](const Pair& p) { return p.first + p.second.square().sum(); },
+      [](const Pair& p) { return p.second.square().sum(); },
+  };
+  for (int round = 0; round < 2; ++round)
+    for (const auto& use : uses) {
+      use(f(x, w)).backward();
+      const Tensor want = w.grad().clone();
+      w.mutable_grad().reset();
+      use(compiled(x, w)).backward();
+      expect_close(w.grad(), want);
+      w.mutable_grad().reset();
+    }
+  expect_all_compiled(compiled);
+  const Explanation explanation = explain(compiled);
+  ASSERT_EQ(explanation.variants.size(), 1u);
+  const std::string& backward = explanation.variants[0].graphs[1].text;
+  EXPECT_THAT(backward, testing::HasSubstr("tangent0"));
+  EXPECT_THAT(backward, testing::Not(testing::HasSubstr("tangent1")));
+}
+
 TEST(Compile, TakesAndGivesAggregates) {
   using Map = std::map<std::string, Tensor>;
   auto f = [](const std::vector<Tensor>& xs, std::optional<Tensor> bias, const Map& named,
