@@ -4,6 +4,7 @@
 #include "inductor/passes/fold.h"
 #include "inductor/passes/inline.h"
 #include "inductor/passes/narrow.h"
+#include "inductor/passes/one_hot.h"
 #include "inductor/passes/order.h"
 #include "inductor/passes/passes.h"
 #include "inductor/passes/split.h"
@@ -17,6 +18,7 @@ constexpr Pass kPasses[] = {
     {"order", order_loops, "before inline: a writer with the fewest loops inverts most easily"},
     {"inline", inline_producers, "after order; it cuts loops where a reader's are too coarse"},
     {"swept", drop_dead, "before split: what was inlined is no reader"},
+    {"pick", pick_terms, "after inline: a comparison and the sum over it are one nest now"},
     {"split", split_readers, "after inline: what reads a concatenation is one nest now"},
     {"narrow", narrow_temporaries, "before refold: its casts meet those of readers"},
     {"refold", fold, "after inline: casts and clamps of writer and reader now meet"},
