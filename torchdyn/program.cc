@@ -1,10 +1,12 @@
 #include "torchdyn/program.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_copy.h>
 
 #include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
@@ -168,15 +170,34 @@ std::vector<at::Tensor> Program::run_checked(const Sized& sized,
   return graph_results;
 }
 
+namespace {
+
+// Puts results into the inputs that the callable changes: those of a type together, which is one
+// kernel on a GPU.
+void write_back(std::span<const aten_bridge::Mutation> mutations,
+                std::span<const at::Tensor> inputs, std::span<const at::Tensor> results) {
+  struct Lists {
+    std::vector<at::Tensor> inputs, results;
+  };
+  std::map<std::pair<at::ScalarType, std::string>, Lists> lists;
+  for (const auto& m : mutations) {
+    const at::Tensor& input = inputs[m.input];
+    Lists& list = lists[{input.scalar_type(), input.device().str()}];
+    list.inputs.push_back(input);
+    list.results.push_back(results[m.result]);
+  }
+  const at::NoGradGuard no_grad;
+  for (const auto& [type, list] : lists) at::_foreach_copy_(list.inputs, list.results);
+}
+
+}  // namespace
+
 Program::Results Program::run(const Samples& sizes, std::span<const at::Tensor> inputs) const {
   const std::shared_ptr<const Sized> sized = at(sizes);
   std::vector<at::Tensor> primals(inputs.begin(), inputs.end());
   primals.insert(primals.end(), captured_->constants.begin(), captured_->constants.end());
   const std::vector<at::Tensor> graph_results = run_checked(*sized, std::move(primals));
-  if (!captured_->mutations.empty()) {
-    at::NoGradGuard no_grad;
-    for (const auto& m : captured_->mutations) inputs[m.input].copy_(graph_results[m.result]);
-  }
+  write_back(captured_->mutations, inputs, graph_results);
   Results results;
   results.tensors.reserve(sized->results.size());
   for (const ResultSource& r : sized->results)

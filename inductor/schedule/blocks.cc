@@ -21,8 +21,8 @@ constexpr int kMostLanes = 1024;
 constexpr int kFlatThreads = 256;
 constexpr int kGroups = 8;              // warps of a block
 constexpr int kGroupsOfPlace = 16;      // which add up the rows of one place: some have thousands
-constexpr int kMostGroups = 32;         // where blocks are few
 constexpr int64_t kEnoughBlocks = 256;  // two for each processor of a large GPU
+constexpr int64_t kFull = 256 * 1024;   // threads that run on one at the same time
 
 // Several iterations may scatter to one element.
 bool may_collide(const Loop& loop) {
@@ -239,12 +239,12 @@ void spread_columns(LoopProgram& program, Kernel& kernel) {
   kernel.body = rebuild(*std::move(chain));
 }
 
-void choose_blocks(const LoopProgram& program, Kernel& kernel) {
+void choose_blocks(const LoopProgram& program, Kernel& kernel, std::optional<Symbol> rows) {
   const SymExpr longest = choose_lanes(kernel.body);
   kernel.lanes = lanes_of_one_block(longest);
   Loop* last = nullptr;
   int64_t iterations = 1;
-  for (Loop* l = only_loop(kernel.body); l && l->kind == LoopKind::kSerial;
+  for (Loop* l = only_loop(kernel.body); l && l->kind == LoopKind::kSerial && l->var != rows;
        l = only_loop(l->body)) {
     l->parallel = true;
     iterations *= trip_count(*l);
@@ -265,7 +265,8 @@ void choose_blocks(const LoopProgram& program, Kernel& kernel) {
   }
   if (inside && pays_to_divide(*inside, iterations) && can_be_divided(*inside) &&
       needs_sums_only(body)) {
-    const int threads = kWarp * (iterations < kEnoughBlocks ? kMostGroups : kGroups);
+    int threads = kWarp * kGroups;
+    while (threads < kMostLanes && iterations * threads < kFull) threads *= 2;
     const int64_t rows = trip_count(*inside);
     kernel.lanes = lanes_of_warp(program, kernel, iterations * rows);
     kernel.groups = threads_with_registers(program, kernel, threads) / kernel.lanes;

@@ -13,7 +13,8 @@
 namespace inductor {
 namespace {
 
-constexpr int64_t kEnoughThreads = 64 * 1024;  // of a large GPU, each with a few bytes on their way
+constexpr int64_t kEnoughThreads = 128 * 1024;  // of a large GPU, each with bytes on their way
+constexpr int64_t kStep = 64 * 1024;  // what one thread's next iteration costs, as bytes of all
 
 // Of all iterations of the loops around. What does not change along a loop is read once.
 int64_t bytes_moved(const LoopProgram& program, Loops around, const Stmt& leaf) {
@@ -43,6 +44,21 @@ int64_t threads_of(const Kernel& kernel, Loops around) {
   return threads;
 }
 
+// Iterations that a thread runs one after another.
+int64_t steps_of(const Kernel& kernel, Loops around) {
+  int64_t steps = 1;
+  for (const Loop* l : around) {
+    const int64_t count = trip_count(*l);
+    if (l->vector)
+      steps *= l->parallel ? 1 : (count + kernel.lanes - 1) / kernel.lanes;
+    else if (l->parallel)
+      steps *= l->kind == LoopKind::kReduction ? (count + kernel.groups - 1) / kernel.groups : 1;
+    else
+      steps *= count;
+  }
+  return steps;
+}
+
 }  // namespace
 
 int64_t time(LoopProgram& program, const std::vector<Stmt>& body) {
@@ -56,7 +72,8 @@ int64_t time(LoopProgram& program, const std::vector<Stmt>& body) {
   for_each_leaf(kernel.body, [&](Loops around, const Stmt& leaf) {
     const int64_t threads = std::max<int64_t>(1, threads_of(kernel, around));
     const int64_t bytes = bytes_moved(program, around, leaf);
-    time += threads < kEnoughThreads ? bytes * kEnoughThreads / threads : bytes;
+    time += std::max(threads < kEnoughThreads ? bytes * kEnoughThreads / threads : bytes,
+                     steps_of(kernel, around) * kStep);
   });
   program.next_var = next_var;
   return time;

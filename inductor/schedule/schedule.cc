@@ -11,6 +11,7 @@
 #include "inductor/schedule/group.h"
 #include "inductor/schedule/nest.h"
 #include "inductor/schedule/registers.h"
+#include "inductor/schedule/rows.h"
 #include "inductor/schedule/tile.h"
 #include "inductor/schedule/variance.h"
 
@@ -64,7 +65,7 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
       keep_values(program, k);
       keep_rows(program, k);
       spread_columns(program, k);
-      choose_blocks(program, k);
+      choose_blocks(program, k, take_rows_together(program, k));
     } else {
       tile(program, k);
       choose_execution(program, k, features);
