@@ -76,14 +76,26 @@ EmittedKernel CudaKernel::emit() {
   return out;
 }
 
-// A thread takes as many iterations of the innermost loop as fit one access of memory.
+// A thread takes as many iterations of the innermost loop as fit one access of memory; where that
+// is one and there are very many, several that its neighbours' stand between.
 SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
+  constexpr int64_t kMany = 8 * 1024 * 1024, kSteps = 8;
   const LaneMap& map = map_of(*loops.back());
   SymExpr count = floor_div(map.extent, map.width);
   for (size_t k = 0; k + 1 < loops.size(); ++k) count = count * loops[k]->extent;
-  writer_->line(str_cat("const ", index_, " n = ", index_, "(td_block()) * ", kernel_.lanes,
-                        " + td_thread();"));
-  if (mod(count, kernel_.lanes) != SymExpr(0))
+  const int64_t steps = map.width == 1 && count.constant().value_or(0) >= kMany ? kSteps : 1;
+  const int64_t block = kernel_.lanes * steps;
+  const std::string first = str_cat(index_, "(td_block()) * ", block, " + td_thread()");
+  std::vector<Writer::Scope> scopes;
+  if (steps > 1) {
+    writer_->line(str_cat("const ", index_, " first = ", first, ";"));
+    writer_->line("#pragma unroll");
+    scopes.push_back(writer_->open(for_head("int", "k0", "0", str_cat(steps), "1")));
+    writer_->line(str_cat("const ", index_, " n = first + k0 * ", kernel_.lanes, ";"));
+  } else {
+    writer_->line(str_cat("const ", index_, " n = ", first, ";"));
+  }
+  if (mod(count, block) != SymExpr(0))
     writer_->line(str_cat("if (n >= ", names_.index(count), ") return;"));
   std::vector<std::string> names;
   for (size_t k = 0; k < loops.size(); ++k) names.push_back(var('i', static_cast<int>(k)).str());
@@ -93,7 +105,7 @@ SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
   enter(*loops.back());
   lane_body(*loops.back(), map, hoisted);
   for (size_t k = loops.size(); k-- > 0;) leave(*loops[k]);
-  return floor_div(count + (kernel_.lanes - 1), kernel_.lanes);
+  return floor_div(count + (block - 1), block);
 }
 
 std::string CudaKernel::parameters() const {

@@ -78,12 +78,13 @@ Verdict can_accumulate_in_order(const Node& node) {
   return can_accumulate(node);
 }
 
-// There, each row looks for those that have its place: worth it for a batch of tokens.
-Verdict can_add_rows(const Node& node, const TensorRef& rows) {
+// There, each row looks for those that have its place: worth it for a batch of tokens. `sizes`: of
+// all rows, the last one a row's.
+Verdict can_add_rows(const Node& node, const std::vector<SymExpr>& sizes) {
   constexpr int64_t kMostRows = 32 * 1024, kLongestRow = 1024;
-  const SymExpr& length = rows.sizes.back();
+  const SymExpr& length = sizes.back();
   SymExpr count = 1;
-  for (size_t d = 0; d + 1 < rows.sizes.size(); ++d) count = count * rows.sizes[d];
+  for (size_t d = 0; d + 1 < sizes.size(); ++d) count = count * sizes[d];
   if (is_on_gpu(node) && (count.constant().value_or(kMostRows + 1) > kMostRows ||
                           length.constant().value_or(kLongestRow + 1) > kLongestRow))
     return Verdict::no("too many or too long rows for a GPU");
@@ -91,7 +92,7 @@ Verdict can_add_rows(const Node& node, const TensorRef& rows) {
 }
 
 Verdict embedding_backward(Builder& b, const Node& node) {
-  if (Verdict can = can_add_rows(node, b.ref(node, "grad_output")); !can) return can;
+  if (Verdict can = can_add_rows(node, b.ref(node, "grad_output").sizes); !can) return can;
   if (flag(node, "scale_grad_by_freq")) return Verdict::no("gradients scaled by frequency");
   const TensorRef grad = b.ref(node, "grad_output"), indices = b.ref(node, "indices");
   const size_t rank = indices.sizes.size();
@@ -145,12 +146,14 @@ Verdict index_add(Builder& b, const Node& node) {
 }
 
 Verdict index_put(Builder& b, const Node& node) {
-  if (Verdict can = can_accumulate_in_order(node); !can) return can;
   if (!flag(node, "accumulate")) return Verdict::no("the last of several writes wins");
   const TensorRef self = b.ref(node, "self"), values = b.ref(node, "values");
   Indexing indexing;
   if (Verdict v = read_indexing(b, self, tensors(node, "indices"), &indexing); !v) return v;
   std::vector<SymExpr> sizes = indexing.result_sizes(self);
+  const bool of_rows = indexing.first == 0 && indexing.rank == 1 && sizes.size() == 2;
+  if (Verdict can = of_rows ? can_add_rows(node, sizes) : can_accumulate_in_order(node); !can)
+    return can;
   Accumulator sum(b, node);
   sum.start(&self);
   const Nest nest = nest_over(b, sizes, [&](size_t d) {

@@ -239,12 +239,12 @@ void spread_columns(LoopProgram& program, Kernel& kernel) {
   kernel.body = rebuild(*std::move(chain));
 }
 
-void choose_blocks(const LoopProgram& program, Kernel& kernel, std::optional<Symbol> rows) {
+void choose_blocks(const LoopProgram& program, Kernel& kernel) {
   const SymExpr longest = choose_lanes(kernel.body);
   kernel.lanes = lanes_of_one_block(longest);
   Loop* last = nullptr;
   int64_t iterations = 1;
-  for (Loop* l = only_loop(kernel.body); l && l->kind == LoopKind::kSerial && l->var != rows;
+  for (Loop* l = only_loop(kernel.body); l && l->kind == LoopKind::kSerial;
        l = only_loop(l->body)) {
     l->parallel = true;
     iterations *= trip_count(*l);

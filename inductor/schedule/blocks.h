@@ -11,8 +11,6 @@
 //  - Anything else runs in one block.
 #pragma once
 
-#include <optional>
-
 #include "inductor/ir/loop.h"
 
 namespace inductor {
@@ -29,8 +27,6 @@ bool adds_by_place(const Loop& loop);
 // Where rows are reduced and columns kept, blocks of columns go outermost.
 void spread_columns(LoopProgram& program, Kernel& kernel);
 
-// `rows`: the loop whose iterations a group takes one after another (rows.h).
-void choose_blocks(const LoopProgram& program, Kernel& kernel,
-                   std::optional<Symbol> rows = std::nullopt);
+void choose_blocks(const LoopProgram& program, Kernel& kernel);
 
 }  // namespace inductor

@@ -75,6 +75,7 @@ int64_t iterations_around(const Kernel& kernel, const std::vector<Stmt>& body) {
 int64_t columns_of_block(int64_t columns, int64_t around) {
   std::vector<int64_t> sizes;  // an access a lane each; or else as many as can be
   for (int64_t size = kColumnsOfBlock; size >= kFewestColumns; size /= 2) sizes.push_back(size);
+  sizes.push_back(48);  // three accesses of 8 for each of two lanes
   for (const int64_t multiple : {8, 4, 1})
     for (int64_t size = kColumnsOfBlock; size >= kFewestColumns; size -= multiple)
       sizes.push_back(size);

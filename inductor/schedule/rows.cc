@@ -10,9 +10,9 @@
 namespace inductor {
 namespace {
 
-constexpr int64_t kMostRows = 16;
-constexpr int64_t kElementsOfThread = 8;
-constexpr int64_t kEnoughThreads = 128 * 1024;
+constexpr int64_t kElementsOfBlock = 32 * 1024;  // 256 threads have 16 accesses of 8 each
+constexpr int64_t kEnoughBlocks = 512;
+constexpr int64_t kFewestRows = 8;
 
 // Bytes of an element that are each row's own, and those that all rows read.
 struct Bytes {
@@ -37,27 +37,29 @@ Bytes bytes_of(const LoopProgram& program, const Chain& chain) {
 
 }  // namespace
 
-std::optional<Symbol> take_rows_together(LoopProgram& program, Kernel& kernel) {
+void take_rows_together(LoopProgram& program, Kernel& kernel) {
   std::optional<Chain> chain = chain_of(kernel);
-  if (!chain) return std::nullopt;
-  int64_t elements = 1;
+  if (!chain) return;
+  int64_t around = 1;
   for (const Loop& l : chain->loops) {
-    if (l.kind != LoopKind::kSerial || !l.extent.is_constant()) return std::nullopt;
-    elements *= trip_count(l);
+    if (l.kind != LoopKind::kSerial || !l.extent.is_constant()) return;
+    around *= trip_count(l);
   }
   const Bytes bytes = bytes_of(program, *chain);
-  if (2 * bytes.common < bytes.own) return std::nullopt;
+  if (bytes.common < 2 * bytes.own) return;
   const size_t at = chain->loops.size() - 2;
-  int64_t rows = kMostRows;
-  while (rows > 1 && (trip_count(chain->loops[at]) % rows != 0 ||
-                      elements < rows * kElementsOfThread * kEnoughThreads))
-    rows /= 2;
-  if (rows == 1) return std::nullopt;
-  const Symbol var = chain->loops[at].var;
+  const int64_t columns = trip_count(chain->loops.back()), all = trip_count(chain->loops[at]);
+  if (columns == 0 || all == 0) return;
+  around /= columns * all;
+  int64_t rows = 1;
+  while (2 * rows * columns <= kElementsOfBlock && all % (2 * rows) == 0 &&
+         around * (all / (2 * rows)) >= kEnoughBlocks)
+    rows *= 2;
+  if (rows < kFewestRows) return;
   Loop outer = strip(program, *chain, at, rows);
+  chain->loops[at].kind = LoopKind::kReduction;
   chain->loops.insert(chain->loops.begin() + static_cast<ptrdiff_t>(at), std::move(outer));
   kernel.body = rebuild(*std::move(chain));
-  return var;
 }
 
 }  // namespace inductor

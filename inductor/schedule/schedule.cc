@@ -65,7 +65,8 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
       keep_values(program, k);
       keep_rows(program, k);
       spread_columns(program, k);
-      choose_blocks(program, k, take_rows_together(program, k));
+      take_rows_together(program, k);
+      choose_blocks(program, k);
     } else {
       tile(program, k);
       choose_execution(program, k, features);

@@ -101,6 +101,16 @@ void expect_close(const at::Tensor& expected, const Array& actual) {
   }
 }
 
+// ATen's vectors may make NaN of what its scalars and its float64 do not: gelu(inf) with AVX-512.
+void as_in_float64(const Graph& graph, std::vector<at::Tensor> inputs,
+                   std::vector<at::Tensor>& expected) {
+  const std::string& op = graph.nodes()[0]->op;
+  if (op != "aten::gelu") return;
+  for (at::Tensor& t : inputs) t = t.to(at::kDouble);
+  const at::Tensor exact = at::gelu(inputs[0]).to(expected[0].scalar_type());
+  expected[0] = at::where(expected[0].isnan() & inputs[0].isinf(), exact, expected[0]);
+}
+
 void compare(const std::string& text, bool specials) {
   SCOPED_TRACE(text + (specials ? " (NaN, infinities, -0)" : ""));
   const Graph graph = testing::graph_of(text);
@@ -111,7 +121,8 @@ void compare(const std::string& text, bool specials) {
   const std::vector<Array> inputs = inputs_of(graph, specials);
   std::vector<at::Tensor> tensors;
   for (const Array& input : inputs) tensors.push_back(tensor_of(input));
-  const std::vector<at::Tensor> expected = run(call_of(graph), tensors);
+  std::vector<at::Tensor> expected = run(call_of(graph), tensors);
+  if (specials) as_in_float64(graph, tensors, expected);
   run_passes(program);
   const std::vector<Array> actual = testing::evaluate(program, inputs);
   ASSERT_EQ(expected.size(), actual.size());
