@@ -21,6 +21,8 @@ ALLOWED = {
     "inductor/runtime/core": CORE + STAGES + ("inductor/runtime/core", "inductor/backend"),
     "inductor/runtime/aten": CORE + ("inductor",),
     **{f: CORE + ATEN + PYTHON for f in PYTHON},
+    "torchdyn/bytecode": ("aten_bridge/base", "torchdyn/bytecode"),
+    "torchdyn/cpython": ("aten_bridge/base", "torchdyn/bytecode", "torchdyn/cpython"),
     "torchdyn": ("aten_bridge", "inductor", "torchdyn"),
 }
 # The one door to ATen inside inductor; no other folder of it may look through, but inductor/compile.cc
@@ -30,7 +32,8 @@ ATEN_DOOR = "inductor/runtime/aten"
 MAY_INCLUDE_TORCH = ATEN + (ATEN_DOOR,) + tuple(
     "torchdyn/" + f for f in ("package", "c_api", "python", "replay", "cpython/tensor_abi.cc")
 )
-MAY_INCLUDE_PYTHON = PYTHON + ("torchdyn/python",)
+MAY_INCLUDE_PYTHON = tuple(f for f in PYTHON if f != "torchdyn/bytecode") + ("torchdyn/python",)
+KNOWS_ONE_VERSION = re.compile(r"torchdyn/cpython/abi_3_\d+\.c")
 
 OURS = ("aten_bridge/", "inductor/", "torchdyn/", "tests/", "bench/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -83,8 +86,10 @@ def problems(path, text, exists=lambda p: (tree.ROOT / p).exists(), used_outside
             found.append(f"{path}: <{included}>: not one of the doors to ATen")
         if included == "Python.h" and not under(path, MAY_INCLUDE_PYTHON):
             found.append(f"{path}: Python.h belongs into torchdyn's Python folders")
-        if "pycore_" in included and not re.fullmatch(r"torchdyn/cpython/abi_3_\d+\.c", path):
+        if "pycore_" in included and not KNOWS_ONE_VERSION.fullmatch(path):
             found.append(f"{path}: {included}: only torchdyn/cpython/abi_3_NN.c")
+    if "PY_VERSION_HEX" in text and not KNOWS_ONE_VERSION.fullmatch(path):
+        found.append(f"{path}: PY_VERSION_HEX: only torchdyn/cpython/abi_3_NN.c")
     return found
 
 
@@ -115,6 +120,10 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(complaints("torchdyn/capture/a.cc", '"inductor/compile.h"'), 1)
         self.assertEqual(complaints("torchdyn/cpython/abi_3_12.c", '<internal/pycore_frame.h>'), 0)
         self.assertEqual(complaints("torchdyn/cpython/abi.cc", '<internal/pycore_frame.h>'), 1)
+        self.assertEqual(complaints("torchdyn/cpython/abi.cc", '"torchdyn/bytecode/version.h"'), 0)
+        self.assertEqual(complaints("torchdyn/bytecode/a.cc", '"torchdyn/cpython/abi.h"', "<Python.h>"), 2)
+        versions = "#if PY_VERSION_HEX > 0\n"
+        self.assertEqual(len(problems("torchdyn/cpython/abi.cc", versions, lambda p: False)), 1)
         self.assertEqual(
             len(problems("inductor/ir/a.cc", "#include <vector>\n", lambda p: True)), 1
         )

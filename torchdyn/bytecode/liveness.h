@@ -1,0 +1,37 @@
+// Which slots of a frame hold values that are still needed.
+//   Liveness live(code, {.slots = 5, .free = 1});
+//   live.before(instruction)              // slots that some path from there reads first: {0, 4}
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "torchdyn/bytecode/instruction.h"
+
+namespace torchdyn {
+
+// Slots of a frame: locals, then cells, then free variables.
+struct SlotCounts {
+  int slots;  // all of them
+  int free;
+};
+
+// A slot that holds a cell is needed as long as the cell is. Paths lead through handlers too. Holds
+// for the code as it is at construction.
+class Liveness {
+ public:
+  Liveness(const Bytecode& code, SlotCounts counts);
+
+  std::vector<int> before(const Instruction& instruction) const;
+
+ private:
+  using Slots = std::vector<bool>;
+
+  SlotCounts counts_;
+  std::vector<Slots> live_;  // before each instruction
+  absl::flat_hash_map<const Instruction*, int> index_;
+};
+
+}  // namespace torchdyn
