@@ -144,6 +144,24 @@ EvalScope::~EvalScope() {
   if (counted_ && --installation().scopes == 0) uninstall();
 }
 
+namespace {
+
+PyObject* call_unseen(PyObject* callable, PyObject* const* args, Py_ssize_t count,
+                      PyObject* names) {
+  const EvalScope closed(Gil::held_surely(), nullptr);
+  return PyObject_Vectorcall(callable, args, static_cast<size_t>(count), names);
+}
+
+PyMethodDef call_unseen_definition = {
+    "call_unseen", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_unseen)),
+    METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+}  // namespace
+
+PyRef called_unseen(const Gil&, PyBorrow callable) {
+  return owned(PyCFunction_New(&call_unseen_definition, callable.get()));
+}
+
 bool is_hook_installed(const Gil&) { return on_top() == evaluate; }
 
 }  // namespace torchdyn

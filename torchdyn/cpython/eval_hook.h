@@ -47,6 +47,9 @@ class EvalScope {
   bool counted_;
 };
 
+// A function that calls `callable` with its arguments and looks at no frame meanwhile.
+PyRef called_unseen(const Gil&, PyBorrow callable);
+
 // Whether CPython calls us now for every frame.
 bool is_hook_installed(const Gil&);
 

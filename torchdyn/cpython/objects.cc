@@ -1,0 +1,130 @@
+#include "torchdyn/cpython/objects.h"
+
+#include <cstring>
+
+#include "aten_bridge/base/str_cat.h"
+
+namespace torchdyn {
+namespace {
+
+// CPython's accessors set an exception for what is not there; somebody's may be set already.
+PyBorrow found(PyObject* object) noexcept {
+  if (!object) PyErr_Clear();
+  return PyBorrow(object);
+}
+
+}  // namespace
+
+PyBorrow member(PyBorrow object, PyBorrow name) noexcept {
+  if (!object) return PyBorrow();
+  if (PyModule_Check(object.get()))
+    return dict_item(PyBorrow(PyModule_GetDict(object.get())), name);
+  const PyRef dict = PyRef::steal(PyObject_GenericGetDict(object.get(), nullptr));
+  if (!dict) return found(nullptr);
+  return dict_item(dict, name);  // the object keeps its dict
+}
+
+PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept {
+  if (!dict || !PyDict_CheckExact(dict.get())) return PyBorrow();
+  return found(PyDict_GetItemWithError(dict.get(), key.get()));
+}
+
+PyBorrow cell_content(PyBorrow cell) noexcept {
+  return cell && PyCell_Check(cell.get()) ? PyBorrow(PyCell_GET(cell.get())) : PyBorrow();
+}
+
+PyBorrow type_attribute(PyTypeObject* type, PyBorrow name) noexcept {
+  return PyBorrow(_PyType_Lookup(type, name.get()));
+}
+
+bool is_data_descriptor(PyBorrow object) noexcept {
+  return object && Py_TYPE(object.get())->tp_descr_set != nullptr;
+}
+
+unsigned type_version(PyTypeObject* type) noexcept {
+  return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
+}
+
+bool is_plain_constant(PyBorrow object) noexcept {
+  PyObject* const o = object.get();
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+         PyUnicode_CheckExact(o);
+}
+
+bool equal_constants(PyBorrow a, PyBorrow b) noexcept {
+  if (a == b) return true;
+  if (!a || !b || Py_TYPE(a.get()) != Py_TYPE(b.get())) return false;
+  if (PyFloat_CheckExact(a.get())) {  // by bits: NaN is itself, and 0.0 is not -0.0
+    const double x = PyFloat_AS_DOUBLE(a.get()), y = PyFloat_AS_DOUBLE(b.get());
+    return std::memcmp(&x, &y, sizeof(double)) == 0;
+  }
+  if (PyUnicode_CheckExact(a.get())) return PyUnicode_Compare(a.get(), b.get()) == 0;
+  return PyLong_CheckExact(a.get()) && PyObject_RichCompareBool(a.get(), b.get(), Py_EQ) == 1;
+}
+
+PyRef name(std::string_view text) {
+  PyObject* made =
+      owned(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())))
+          .release();
+  PyUnicode_InternInPlace(&made);
+  return PyRef::steal(made);
+}
+
+PyRef tuple_of(const std::vector<PyRef>& items) {
+  PyRef tuple = owned(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(items[i].get()));
+  return tuple;
+}
+
+std::vector<PyBorrow> items_of(PyBorrow sequence) {
+  TD_CHECK(PyTuple_Check(sequence.get()) || PyList_Check(sequence.get()), "a tuple or a list");
+  PyObject** const items = PySequence_Fast_ITEMS(sequence.get());
+  std::vector<PyBorrow> all;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence.get()); ++i)
+    all.emplace_back(items[i]);
+  return all;
+}
+
+std::string text_of(PyBorrow object) {
+  return std::string(utf8(owned(PyObject_Str(object.get()))));
+}
+
+std::string_view utf8(PyBorrow str) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(str.get(), &size);
+  if (!text) throw PythonError();
+  return {text, static_cast<size_t>(size)};
+}
+
+PyRef import_attribute(const Gil& gil, const char* module, const char* name) {
+  return attribute(gil, owned(PyImport_ImportModule(module)), name);
+}
+
+PyRef attribute(const Gil&, PyBorrow object, const char* name) {
+  return owned(PyObject_GetAttrString(object.get(), name));
+}
+
+PyRef call(const Gil&, PyBorrow callable, const PyRef& args, const PyRef& kwargs) {
+  return owned(PyObject_Call(callable.get(), args.get(), kwargs.get()));
+}
+
+PyRef call_method(const Gil& gil, PyBorrow object, const char* name,
+                  std::initializer_list<PyBorrow> args) {
+  std::vector<PyRef> items;
+  for (const PyBorrow arg : args) items.push_back(PyRef::to(arg));
+  return call(gil, attribute(gil, object, name), tuple_of(items));
+}
+
+std::string take_exception_text(const Gil&) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const PyRef owners[] = {PyRef::steal(type), PyRef::steal(value), PyRef::steal(traceback)};
+  if (!type) return "";
+  const PyRef text = PyRef::steal(value ? PyObject_Str(value) : nullptr);
+  if (!text) PyErr_Clear();
+  return aten_bridge::str_cat(reinterpret_cast<PyTypeObject*>(type)->tp_name, ": ",
+                              text ? utf8(text) : std::string_view("?"));
+}
+
+}  // namespace torchdyn

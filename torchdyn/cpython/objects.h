@@ -1,0 +1,58 @@
+// Python objects, read without running Python, and the few calls that capture makes.
+//   PyBorrow weight = dict_item(member(self, name("_parameters")), name("weight"));
+//   PyRef sum = call_method(gil, graph, "call_function", {function, args});
+//
+// What reads is noexcept, allocates nothing after an object's first time, and gives null for what
+// is not there.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "torchdyn/cpython/py_ref.h"
+
+namespace torchdyn {
+
+// ---- Reading
+// ---------------------------------------------------------------------------------------
+
+// obj.__dict__[name], of a module or of an object whose type keeps its dict where CPython does.
+PyBorrow member(PyBorrow object, PyBorrow name) noexcept;
+// dict[key], of an exact dict and an exact str.
+PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept;
+PyBorrow cell_content(PyBorrow cell) noexcept;
+// What CPython's _PyType_Lookup finds along the method resolution order.
+PyBorrow type_attribute(PyTypeObject* type, PyBorrow name) noexcept;
+// Whether a descriptor of this type comes before an object's own members: it has __set__.
+bool is_data_descriptor(PyBorrow object) noexcept;
+
+// A number that changes with whatever the type's attributes are, and is no other type's; 0: CPython
+// keeps none for this type.
+unsigned type_version(PyTypeObject* type) noexcept;
+
+// None, bool, int, float or str itself, not a subclass: equal ones cannot be told apart, but by
+// identity.
+bool is_plain_constant(PyBorrow object) noexcept;
+bool equal_constants(PyBorrow a, PyBorrow b) noexcept;
+
+// ---- Making and calling
+// ----------------------------------------------------------------------------
+
+PyRef name(std::string_view text);  // an interned str
+PyRef tuple_of(const std::vector<PyRef>& items);
+std::vector<PyBorrow> items_of(PyBorrow tuple_or_list);
+std::string text_of(PyBorrow object);  // str(object); runs its __str__
+std::string_view utf8(PyBorrow str);
+
+PyRef import_attribute(const Gil&, const char* module, const char* attribute);
+PyRef attribute(const Gil&, PyBorrow object, const char* name);
+PyRef call(const Gil&, PyBorrow callable, const PyRef& args, const PyRef& kwargs = PyRef());
+PyRef call_method(const Gil&, PyBorrow object, const char* name,
+                  std::initializer_list<PyBorrow> args);
+
+// The text of the exception that is set, which is cleared.
+std::string take_exception_text(const Gil&);
+
+}  // namespace torchdyn

@@ -1,0 +1,52 @@
+#include "torchdyn/cpython/tensor_abi.h"
+
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/ops/empty_strided.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+namespace torchdyn {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+Tensors tensors_of(std::span<const PyBorrow> objects) {
+  Tensors tensors;
+  for (const PyBorrow object : objects) tensors.push_back(THPVariable_Unpack(object.get()));
+  return tensors;
+}
+
+}  // namespace
+
+bool is_tensor(PyBorrow object) noexcept { return THPVariable_Check(object.get()); }
+
+bool is_plain_tensor(PyBorrow object) noexcept { return THPVariable_CheckExact(object.get()); }
+
+bool has_function_mode() noexcept { return at::impl::torch_function_mode_enabled(); }
+
+PyRef stand_in(const Gil&, PyBorrow object) {
+  const at::Tensor& real = THPVariable_Unpack(object.get());
+  at::Tensor like = at::empty_strided(real.sizes(), real.strides(),
+                                      real.options().device(at::kMeta).requires_grad(false));
+  like.set_requires_grad(real.requires_grad());
+  return owned(THPVariable_Wrap(std::move(like)));
+}
+
+TensorGuards TensorGuards::record(std::span<const PyBorrow> tensors,
+                                  const std::vector<std::string>& names) {
+  return TensorGuards(aten_bridge::InputGuards::record(tensors_of(tensors), names));
+}
+
+bool TensorGuards::check(std::span<const PyBorrow> tensors) const noexcept {
+  for (const PyBorrow tensor : tensors)
+    if (!tensor || !is_plain_tensor(tensor)) return false;
+  return !has_function_mode() && guards_.check(tensors_of(tensors));
+}
+
+std::string TensorGuards::explain_failure(std::span<const PyBorrow> tensors) const {
+  for (const PyBorrow tensor : tensors)
+    if (!tensor || !is_plain_tensor(tensor)) return "a tensor is there no more";
+  if (has_function_mode()) return "a function mode of torch.overrides is active";
+  return guards_.explain_failure(tensors_of(tensors));
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,114 @@
+#include "torchdyn/guards/guard.h"
+
+#include <algorithm>
+
+#include "aten_bridge/base/str_cat.h"
+#include "torchdyn/cpython/objects.h"
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::str_cat;
+
+struct KindRow {
+  int cost;
+  const char* promise;
+};
+
+// By the variant's index.
+constexpr KindRow kKinds[] = {
+#define GUARD_KIND(name, cost, promise) {cost, promise},
+#include "torchdyn/guards/kinds.def"
+#undef GUARD_KIND
+};
+
+constexpr size_t kCount = std::size(kKinds);
+static_assert(kCount == std::variant_size_v<GuardKind>);
+
+std::string type_name(PyBorrow value) { return value ? Py_TYPE(value.get())->tp_name : "nothing"; }
+
+}  // namespace
+
+std::optional<TypeIs> TypeIs::of(PyBorrow value) {
+  PyTypeObject* const type = Py_TYPE(value.get());
+  (void)type_attribute(type, name("__class__"));  // a type gets its version when it is first asked
+  const unsigned version = type_version(type);
+  return version == 0 ? std::nullopt : std::optional(TypeIs{type, version});
+}
+
+bool TypeIs::check(PyBorrow value) const noexcept {
+  return value && Py_TYPE(value.get()) == type && type_version(type) == version;
+}
+
+std::string TypeIs::explain(PyBorrow value) const {
+  if (value && Py_TYPE(value.get()) == type) return "an attribute of its type has changed";
+  return str_cat("the type is ", type_name(value), ", was another");
+}
+
+std::optional<Same> Same::of(PyBorrow value) {
+  PyObject* const weak = PyWeakref_NewRef(value.get(), nullptr);
+  if (!weak) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return Same{value, PyRef::steal(weak)};
+}
+
+bool Same::check(PyBorrow value) const noexcept {
+  const auto* const reference = reinterpret_cast<const PyWeakReference*>(weak.get());
+  return value == object && reference->wr_object == object.get();
+}
+
+std::string Same::explain(PyBorrow value) const {
+  return str_cat("it is another object, of type ", type_name(value));
+}
+
+std::string Absent::explain(PyBorrow value) const {
+  return str_cat("there is one now, of type ", type_name(value));
+}
+
+bool Equals::check(PyBorrow value) const noexcept { return equal_constants(value, constant); }
+
+std::string Equals::explain(PyBorrow value) const {
+  const std::string now = value && is_plain_constant(value) ? text_of(value) : type_name(value);
+  return str_cat("it is ", now, ", was ", text_of(constant));
+}
+
+void Guards::add(SourceRef source, GuardKind kind) {
+  for (const Guard& known : guards_)
+    if (known.source == source && known.kind.index() == kind.index()) return;
+  guards_.push_back({std::move(source), std::move(kind)});
+}
+
+void Guards::sort() {
+  std::stable_sort(guards_.begin(), guards_.end(), [](const Guard& a, const Guard& b) {
+    return kKinds[a.kind.index()].cost < kKinds[b.kind.index()].cost;
+  });
+}
+
+bool Guards::check(const FrameView& frame) const noexcept {
+  for (const Guard& guard : guards_) {
+    const PyBorrow value = guard.source->read(frame);
+    if (!std::visit([&](const auto& kind) { return kind.check(value); }, guard.kind)) return false;
+  }
+  return true;
+}
+
+std::string Guards::explain_failure(const FrameView& frame) const {
+  for (const Guard& guard : guards_) {
+    const PyBorrow value = guard.source->read(frame);
+    if (std::visit([&](const auto& kind) { return kind.check(value); }, guard.kind)) continue;
+    return str_cat(guard.source->text(), ": ",
+                   std::visit([&](const auto& kind) { return kind.explain(value); }, guard.kind));
+  }
+  return "";
+}
+
+std::vector<std::string> Guards::describe() const {
+  std::vector<std::string> lines;
+  for (const Guard& guard : guards_)
+    lines.push_back(str_cat(guard.source->text(), ": ", kKinds[guard.kind.index()].promise));
+  return lines;
+}
+
+}  // namespace torchdyn

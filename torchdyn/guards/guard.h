@@ -1,0 +1,70 @@
+// What must hold of the objects that a frame finds, for what was captured of it to be right.
+//   Guards guards;
+//   guards.add(source, TypeIs::of(value));
+//   if (!guards.check(frame)) say(guards.explain_failure(frame));   // "self: the type is B, was A"
+//
+// check() is noexcept, allocates nothing and runs no Python. Guards own nothing that owns code:
+// objects are kept by weak references, types by their version.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "torchdyn/guards/source.h"
+
+namespace torchdyn {
+
+struct TypeIs {
+  PyTypeObject* type;
+  unsigned version;
+
+  static std::optional<TypeIs> of(PyBorrow value);  // none: CPython keeps no version of the type
+  bool check(PyBorrow value) const noexcept;
+  std::string explain(PyBorrow value) const;
+};
+
+struct Same {
+  PyBorrow object;  // borrowed: it is alive as long as its weak reference says
+  PyRef weak;
+
+  static std::optional<Same> of(PyBorrow value);  // none: it takes no weak references
+  bool check(PyBorrow value) const noexcept;
+  std::string explain(PyBorrow value) const;
+};
+
+struct Absent {
+  bool check(PyBorrow value) const noexcept { return !value; }
+  std::string explain(PyBorrow value) const;
+};
+
+struct Equals {
+  PyRef constant;  // is_plain_constant
+
+  bool check(PyBorrow value) const noexcept;
+  std::string explain(PyBorrow value) const;
+};
+
+using GuardKind = std::variant<TypeIs, Same, Absent, Equals>;
+
+class Guards {
+ public:
+  // One of a kind for a source: what is read twice is guarded once.
+  void add(SourceRef source, GuardKind kind);
+  // To be called once, when all are there: cheap ones come first.
+  void sort();
+
+  bool check(const FrameView& frame) const noexcept;
+  std::string explain_failure(const FrameView& frame) const;  // the first that fails; "": none
+  std::vector<std::string> describe() const;
+
+ private:
+  struct Guard {
+    SourceRef source;
+    GuardKind kind;
+  };
+  std::vector<Guard> guards_;
+};
+
+}  // namespace torchdyn

@@ -1,0 +1,62 @@
+#include "torchdyn/guards/source.h"
+
+#include "aten_bridge/base/str_cat.h"
+#include "torchdyn/cpython/objects.h"
+
+namespace torchdyn {
+
+using aten_bridge::str_cat;
+
+Source::Source(Kind kind, SourceRef base, int slot, std::string_view name)
+    : kind_(kind), slot_(slot), base_(std::move(base)), name_(torchdyn::name(name)) {}
+
+SourceRef Source::local(int slot, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kLocal, nullptr, slot, name);
+}
+
+SourceRef Source::closure(int slot, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kClosure, nullptr, slot, name);
+}
+
+SourceRef Source::global(std::string_view name) {
+  return std::make_shared<const Source>(Kind::kGlobal, nullptr, -1, name);
+}
+
+SourceRef Source::builtin(std::string_view name) {
+  return std::make_shared<const Source>(Kind::kBuiltin, nullptr, -1, name);
+}
+
+SourceRef Source::member(SourceRef base, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kMember, std::move(base), -1, name);
+}
+
+SourceRef Source::item(SourceRef base, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kItem, std::move(base), -1, name);
+}
+
+PyBorrow Source::read(const FrameView& frame) const noexcept {
+  switch (kind_) {
+    case Kind::kLocal:
+      return frame.local(slot_);
+    case Kind::kClosure:
+      return cell_content(frame.local(slot_));
+    case Kind::kGlobal:
+      return dict_item(frame.globals(), name_);
+    case Kind::kBuiltin:
+      return dict_item(frame.builtins(), name_);
+    case Kind::kMember:
+      return torchdyn::member(base_->read(frame), name_);
+    case Kind::kItem:
+      return dict_item(base_->read(frame), name_);
+  }
+  return PyBorrow();
+}
+
+std::string Source::text() const {
+  const std::string_view name = utf8(name_);
+  if (kind_ == Kind::kMember) return str_cat(base_->text(), ".", name);
+  if (kind_ == Kind::kItem) return str_cat(base_->text(), "['", name, "']");
+  return std::string(name);
+}
+
+}  // namespace torchdyn
