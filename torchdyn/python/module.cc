@@ -16,6 +16,7 @@
 #include "torchdyn/operators.h"
 #include "torchdyn/python/compiled.h"
 #include "torchdyn/python/extension.h"
+#include "torchdyn/python/frames.h"
 #include "torchdyn/replay/replay.h"
 
 namespace py = pybind11;
@@ -155,6 +156,7 @@ PYBIND11_MODULE(_C, module) {
              "From now on the operator is lowered as the text says.");
   module.def("scalar_operators", &scalar_operators,
              "(name, number of operands) of what an element may be made of.");
+  add_frame_capture(module);
   module.def(
       "replay",
       [](const std::string& path, bool shrink) {

@@ -1,0 +1,43 @@
+// Captures frames as they begin, and runs what was captured where its guards hold.
+//   FrameCapture capture(gil, backend);       // backend(graph_module, example_inputs) -> callable
+//   EvalScope scope(gil, &capture);
+//   call(...);
+//   capture.events()                          // what became of each frame
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "torchdyn/cpython/eval_hook.h"
+
+namespace torchdyn {
+
+class FrameCapture : public Evaluator {
+ public:
+  // What became of a function, told once each time that it changes.
+  struct Event {
+    std::string function;
+    int line;            // of the break; else the function's first
+    std::string reason;  // empty: captured
+    std::vector<std::string> guards;
+  };
+
+  FrameCapture(const Gil&, PyBorrow backend);
+
+  PyRef replacement(const Gil&, const FrameView& frame) override;
+  void left_alone(const FrameView& frame, std::string_view reason) noexcept override;
+
+  std::vector<Event> events() const { return events_; }
+
+ private:
+  PyRef capture(const Gil&, const FrameView& frame);
+  bool is_library_code(CodeView code) const;
+
+  uint64_t id_;  // of this capture among all, in the records of code objects
+  PyRef backend_;
+  std::string library_;  // the folder of torch, whose own frames are its business
+  std::vector<Event> events_;
+};
+
+}  // namespace torchdyn

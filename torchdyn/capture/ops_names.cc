@@ -1,0 +1,97 @@
+// Locals, free variables, globals and attributes.
+#include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/wrap.h"
+
+namespace torchdyn {
+namespace {
+
+void load_fast(Translator& t, const Instruction& i) { t.push(t.load(i.arg)); }
+
+void load_two(Translator& t, const Instruction& i) {
+  t.push(t.load(i.arg >> 4));
+  t.push(t.load(i.arg & 15));
+}
+
+void store_fast(Translator& t, const Instruction& i) { t.store(i.arg, t.pop()); }
+
+void store_then_load(Translator& t, const Instruction& i) {
+  t.store(i.arg >> 4, t.pop());
+  t.push(t.load(i.arg & 15));
+}
+
+void store_two(Translator& t, const Instruction& i) {
+  t.store(i.arg >> 4, t.pop());
+  t.store(i.arg & 15, t.pop());
+}
+
+void delete_fast(Translator& t, const Instruction& i) {
+  (void)t.load(i.arg);
+  t.store(i.arg, nullptr);
+}
+
+void copy_free_variables(Translator&, const Instruction&) {}
+
+// CPython: Python/bytecodes.c, LOAD_DEREF. Cells of the frame's own are gaps: MAKE_CELL comes
+// first.
+void load_deref(Translator& t, const Instruction& i) {
+  const int slot = static_cast<int>(i.arg);
+  const PyBorrow value = cell_content(t.frame().local(slot));
+  if (!value) break_graph(BreakReason::kRaises, "a free variable that is not bound");
+  t.push(wrap(t, value, Source::closure(slot, t.frame().code().slot_name(slot))));
+}
+
+// Where a call may follow, NULL says that this is no method: before the callable until 3.12, after
+// it from 3.13 on.
+void push_callable(Translator& t, VarRef value, bool with_null) {
+  const bool null_first = t.version() < PythonVersion::k3_13;
+  if (with_null && null_first) t.push(nullptr);
+  t.push(std::move(value));
+  if (with_null && !null_first) t.push(nullptr);
+}
+
+// CPython: Python/bytecodes.c, LOAD_GLOBAL.
+VarRef global_named(Translator& t, const std::string& name) {
+  const SourceRef global = Source::global(name);
+  if (const PyBorrow value = global->read(t.frame())) return wrap(t, value, global);
+  t.guards().add(global, Absent{});
+  const SourceRef builtin = Source::builtin(name);
+  const PyBorrow value = builtin->read(t.frame());
+  if (!value) break_graph(BreakReason::kRaises, "a global that is not there: " + name);
+  return wrap(t, value, builtin);
+}
+
+void load_global(Translator& t, const Instruction& i) {
+  push_callable(t, global_named(t, t.name_of(i)), (i.arg & 1) != 0);
+}
+
+// A method is bound here, where CPython leaves function and object apart.
+void load_attribute(Translator& t, const Instruction& i) {
+  const bool before_call = operand(i.op, t.version()) == Operand::kFlaggedName && (i.arg & 1) != 0;
+  const VarRef object = t.pop();
+  push_callable(t, protocol::get_attribute(t, object, t.name_of(i)),
+                before_call || i.op == Opcode::LOAD_METHOD);
+}
+
+constexpr OpcodeRow kRows[] = {
+    {Opcode::LOAD_FAST, load_fast},
+    {Opcode::LOAD_FAST_CHECK, load_fast},
+    {Opcode::LOAD_FAST_LOAD_FAST, load_two},
+    {Opcode::STORE_FAST, store_fast},
+    {Opcode::STORE_FAST_LOAD_FAST, store_then_load},
+    {Opcode::STORE_FAST_STORE_FAST, store_two},
+    {Opcode::DELETE_FAST, delete_fast},
+    {Opcode::COPY_FREE_VARS, copy_free_variables},
+    {Opcode::LOAD_DEREF, load_deref},
+    {Opcode::LOAD_GLOBAL, load_global},
+    {Opcode::LOAD_ATTR, load_attribute},
+    {Opcode::LOAD_METHOD, load_attribute},
+};
+
+}  // namespace
+
+const std::span<const OpcodeRow> kNameOps = kRows;
+
+}  // namespace torchdyn

@@ -1,0 +1,19 @@
+// What Python's operations do with any kind of value, by CPython's own algorithms.
+//   VarRef y = protocol::call(t, relu, {{x}, {}});
+#pragma once
+
+#include "torchdyn/variables/variable.h"
+
+namespace torchdyn::protocol {
+
+// CPython: Objects/object.c, PyObject_GetAttr.
+VarRef get_attribute(Translator& t, const VarRef& object, const std::string& name);
+// CPython: Objects/call.c, _PyObject_MakeTpCall.
+VarRef call(Translator& t, const VarRef& callable, const CallArgs& args);
+// CPython: Objects/abstract.c, binary_op1: the left operand's slot, or the right one's. `function`
+// is a name in the module operator.
+VarRef number(Translator& t, const char* function, const VarRef& left, const VarRef& right);
+// CPython: Objects/abstract.c, PyObject_GetItem.
+VarRef get_item(Translator& t, const VarRef& object, const VarRef& key);
+
+}  // namespace torchdyn::protocol

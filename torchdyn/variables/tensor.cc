@@ -1,0 +1,77 @@
+// Tensors: operations on them are nodes of the graph.
+#include <algorithm>
+#include <array>
+
+#include "aten_bridge/base/str_cat.h"
+#include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/record.h"
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::str_cat;
+
+template <size_t n>
+bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Fixed by the guards on tensors.
+constexpr std::array<std::string_view, 4> kConstants = {"dtype", "ndim", "requires_grad", "shape"};
+constexpr std::array<std::string_view, 2> kViews = {"T", "mT"};
+
+// Methods that do more than compute, or whose result is no tensor's.
+constexpr std::array<std::string_view, 14> kNotRecorded = {
+    "as_subclass",   "backward",       "data_ptr",        "item",           "numpy",
+    "register_hook", "requires_grad_", "retain_grad",     "set_",           "share_memory_",
+    "storage",       "tolist",         "untyped_storage", "unsafe_set_data"};
+
+bool is_method(Translator& t, const std::string& attribute_name) {
+  const PyRef type = import_attribute(t.gil(), "torch", "Tensor");
+  const PyBorrow found =
+      type_attribute(reinterpret_cast<PyTypeObject*>(type.get()), name(attribute_name));
+  return found && !is_data_descriptor(found) && PyCallable_Check(found.get()) != 0;
+}
+
+VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name) {
+  const PyRef like = self->as_stand_in(t.gil());
+  if (is_among(kConstants, name))
+    return std::make_shared<ConstantVariable>(attribute(t.gil(), like, name.c_str()));
+  if (is_among(kViews, name)) {
+    const VarRef text = std::make_shared<ConstantVariable>(torchdyn::name(name));
+    return record_function(t, import_attribute(t.gil(), "builtins", "getattr"), {{self, text}, {}});
+  }
+  if (name.starts_with("__") || is_among(kNotRecorded, name) || !is_method(t, name))
+    break_graph(BreakReason::kAttribute, str_cat("Tensor.", name));
+  return std::make_shared<TensorMethodVariable>(self, name);
+}
+
+VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
+  return record_function(t, function, {{left, right}, {}});
+}
+
+VarRef get_item(Translator& t, const VarRef& self, const VarRef& key) {
+  return record_function(t, import_attribute(t.gil(), "operator", "getitem"), {{self, key}, {}});
+}
+
+VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
+  const auto& method = static_cast<const TensorMethodVariable&>(*self);
+  return record_method(t, method.self(), method.name(), args);
+}
+
+}  // namespace
+
+const Slots& TensorVariable::slots() const {
+  static constexpr Slots kSlots{.getattro = get_attribute, .number = number, .subscript = get_item};
+  return kSlots;
+}
+
+const Slots& TensorMethodVariable::slots() const {
+  static constexpr Slots kSlots{.call = call_method_of};
+  return kSlots;
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,61 @@
+#include "torchdyn/variables/wrap.h"
+
+#include "aten_bridge/base/str_cat.h"
+#include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
+#include "torchdyn/cpython/tensor_abi.h"
+#include "torchdyn/variables/kinds.h"
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::str_cat;
+
+// Immutable values of torch that say nothing of a device.
+bool is_torch_constant(PyBorrow object) {
+  const std::string_view type = Py_TYPE(object.get())->tp_name;
+  return type == "torch.dtype" || type == "torch.Size" || type == "torch.layout" ||
+         type == "torch.memory_format";
+}
+
+PyRef item_node(Translator& t, PyBorrow node, int index) {
+  std::vector<PyRef> args;
+  args.push_back(PyRef::to(node));
+  args.push_back(owned(PyLong_FromLong(index)));
+  return t.graph().call_function(t.gil(), import_attribute(t.gil(), "operator", "getitem"),
+                                 tuple_of(args), PyRef());
+}
+
+}  // namespace
+
+VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
+  if (is_plain_tensor(object)) return t.input(object, std::move(source));
+  if (is_tensor(object)) break_graph(BreakReason::kValue, "a subclass of Tensor");
+  if (is_plain_constant(object)) {
+    t.guards().add(source, Equals{PyRef::to(object)});
+    return std::make_shared<ConstantVariable>(PyRef::to(object), std::move(source));
+  }
+  return std::make_shared<ObjectVariable>(PyRef::to(object), std::move(source));
+}
+
+VarRef wrap_result(Translator& t, PyRef node, PyBorrow result) {
+  if (is_tensor(result)) {
+    if (VarRef known = t.with_stand_in(result)) return known;
+    return t.remember(std::make_shared<TensorVariable>(std::move(node), PyRef::to(result)));
+  }
+  if (PyTuple_CheckExact(result.get()) || PyList_CheckExact(result.get())) {
+    std::vector<VarRef> items;
+    for (const PyBorrow item : items_of(result)) {
+      const int index = static_cast<int>(items.size());
+      items.push_back(wrap_result(t, item_node(t, node, index), item));
+    }
+    return std::make_shared<SequenceVariable>(PyList_CheckExact(result.get()), std::move(items));
+  }
+  if (!is_plain_constant(result) && !is_torch_constant(result))
+    break_graph(BreakReason::kResult, Py_TYPE(result.get())->tp_name);
+  t.graph().erase(t.gil(), node);
+  return std::make_shared<ConstantVariable>(PyRef::to(result));
+}
+
+}  // namespace torchdyn
