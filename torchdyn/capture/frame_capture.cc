@@ -72,7 +72,9 @@ PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
 
 FrameVariant make_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow backend,
                           Translator& t) {
-  if (has_function_mode()) break_graph(BreakReason::kMode, "");
+  if (has_function_mode()) break_graph(BreakReason::kMode, "torch.overrides");
+  if (has_autocast())
+    break_graph(BreakReason::kMode, "autocast");  // tensors without data have none
   const VarRef result = t.run();
   if (t.graph().calls() == 0) break_graph(BreakReason::kNothing, "");
   std::vector<VarRef> results;
@@ -147,15 +149,20 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
     event.reason = take_exception_text(gil);
   }
   if (!event.reason.empty() && t) event.line = t->line();
-  events_.push_back(std::move(event));
+  tell(std::move(event));
   PyRef replaced = PyRef::to(variant.code);
   record_of(gil, code).variants.push_back(std::move(variant));
   return replaced;
 }
 
 void FrameCapture::left_alone(const FrameView& frame, std::string_view reason) noexcept {
-  events_.push_back(
-      {std::string(frame.code().name()), frame.code().first_line(), std::string(reason), {}});
+  tell({std::string(frame.code().name()), frame.code().first_line(), std::string(reason), {}});
+}
+
+void FrameCapture::tell(Event event) {
+  if (events_.size() >= kMostEvents) return;
+  const bool is_new = told_.insert(str_cat(event.function, ": ", event.reason)).second;
+  if (is_new || event.reason.empty()) events_.push_back(std::move(event));
 }
 
 }  // namespace torchdyn

@@ -9,13 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+
 #include "torchdyn/cpython/eval_hook.h"
 
 namespace torchdyn {
 
 class FrameCapture : public Evaluator {
  public:
-  // What became of a function, told once each time that it changes.
+  // What became of a function. Each reason of a function is told once, of the first kMostEvents.
   struct Event {
     std::string function;
     int line;            // of the break; else the function's first
@@ -31,6 +33,9 @@ class FrameCapture : public Evaluator {
   std::vector<Event> events() const { return events_; }
 
  private:
+  static constexpr size_t kMostEvents = 10'000;
+
+  void tell(Event event);
   PyRef capture(const Gil&, const FrameView& frame);
   bool is_library_code(CodeView code) const;
 
@@ -38,6 +43,7 @@ class FrameCapture : public Evaluator {
   PyRef backend_;
   std::string library_;  // the folder of torch, whose own frames are its business
   std::vector<Event> events_;
+  absl::flat_hash_set<std::string> told_;
 };
 
 }  // namespace torchdyn

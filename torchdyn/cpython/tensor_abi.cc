@@ -1,6 +1,7 @@
 #include "torchdyn/cpython/tensor_abi.h"
 
 #include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/empty_strided.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -22,6 +23,11 @@ bool is_tensor(PyBorrow object) noexcept { return THPVariable_Check(object.get()
 bool is_plain_tensor(PyBorrow object) noexcept { return THPVariable_CheckExact(object.get()); }
 
 bool has_function_mode() noexcept { return at::impl::torch_function_mode_enabled(); }
+
+bool has_autocast() noexcept {
+  return at::autocast::is_autocast_enabled(at::kCPU) ||
+         at::autocast::is_autocast_enabled(at::kCUDA);
+}
 
 PyRef stand_in(const Gil&, PyBorrow object) {
   const at::Tensor& real = THPVariable_Unpack(object.get());

@@ -42,7 +42,8 @@ VarRef record_function(Translator& t, PyBorrow function, const CallArgs& args) {
   PyRef node =
       t.graph().call_function(t.gil(), function, positional(t.gil(), args, &Variable::as_node),
                               named(t.gil(), args, &Variable::as_node));
-  return wrap_result(t, std::move(node), result);
+  const PyRef name = attribute(t.gil(), function, "__name__");
+  return wrap_result(t, utf8(name), std::move(node), result);
 }
 
 VarRef record_method(Translator& t, const VarRef& self, const std::string& method,
@@ -54,7 +55,7 @@ VarRef record_method(Translator& t, const VarRef& self, const std::string& metho
   PyRef node = t.graph().call_method(t.gil(), method.c_str(),
                                      positional(t.gil(), with_self, &Variable::as_node),
                                      named(t.gil(), with_self, &Variable::as_node));
-  return wrap_result(t, std::move(node), result);
+  return wrap_result(t, method, std::move(node), result);
 }
 
 }  // namespace torchdyn

@@ -24,10 +24,25 @@ constexpr std::array<std::string_view, 4> kConstants = {"dtype", "ndim", "requir
 constexpr std::array<std::string_view, 2> kViews = {"T", "mT"};
 
 // Methods that do more than compute, or whose result is no tensor's.
-constexpr std::array<std::string_view, 14> kNotRecorded = {
-    "as_subclass",   "backward",       "data_ptr",        "item",           "numpy",
-    "register_hook", "requires_grad_", "retain_grad",     "set_",           "share_memory_",
-    "storage",       "tolist",         "untyped_storage", "unsafe_set_data"};
+constexpr std::array<std::string_view, 19> kNotRecorded = {"apply_",
+                                                           "map_",
+                                                           "map2_",
+                                                           "record_stream",
+                                                           "register_post_accumulate_grad_hook",
+                                                           "as_subclass",
+                                                           "backward",
+                                                           "data_ptr",
+                                                           "item",
+                                                           "numpy",
+                                                           "register_hook",
+                                                           "requires_grad_",
+                                                           "retain_grad",
+                                                           "set_",
+                                                           "share_memory_",
+                                                           "storage",
+                                                           "tolist",
+                                                           "untyped_storage",
+                                                           "unsafe_set_data"};
 
 bool is_method(Translator& t, const std::string& attribute_name) {
   const PyRef type = import_attribute(t.gil(), "torch", "Tensor");
@@ -44,7 +59,7 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
     const VarRef text = std::make_shared<ConstantVariable>(torchdyn::name(name));
     return record_function(t, import_attribute(t.gil(), "builtins", "getattr"), {{self, text}, {}});
   }
-  if (name.starts_with("__") || is_among(kNotRecorded, name) || !is_method(t, name))
+  if (name.starts_with('_') || is_among(kNotRecorded, name) || !is_method(t, name))
     break_graph(BreakReason::kAttribute, str_cat("Tensor.", name));
   return std::make_shared<TensorMethodVariable>(self, name);
 }

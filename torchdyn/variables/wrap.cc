@@ -1,5 +1,7 @@
 #include "torchdyn/variables/wrap.h"
 
+#include <algorithm>
+
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
@@ -12,11 +14,14 @@ namespace {
 
 using aten_bridge::str_cat;
 
-// Immutable values of torch that say nothing of a device.
-bool is_torch_constant(PyBorrow object) {
-  const std::string_view type = Py_TYPE(object.get())->tp_name;
-  return type == "torch.dtype" || type == "torch.Size" || type == "torch.layout" ||
-         type == "torch.memory_format";
+// Functions and methods that ask for what the guards on tensors fix.
+constexpr std::string_view kQuestions[] = {
+    "dim",       "element_size", "is_complex", "is_contiguous", "is_floating_point",
+    "is_tensor", "ndimension",   "nelement",   "numel",         "size",
+    "stride"};
+
+bool is_question(std::string_view name) {
+  return std::find(std::begin(kQuestions), std::end(kQuestions), name) != std::end(kQuestions);
 }
 
 PyRef item_node(Translator& t, PyBorrow node, int index) {
@@ -39,23 +44,24 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
   return std::make_shared<ObjectVariable>(PyRef::to(object), std::move(source));
 }
 
-VarRef wrap_result(Translator& t, PyRef node, PyBorrow result) {
+VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow result) {
   if (is_tensor(result)) {
     if (VarRef known = t.with_stand_in(result)) return known;
     return t.remember(std::make_shared<TensorVariable>(std::move(node), PyRef::to(result)));
+  }
+  if (is_question(name)) {
+    t.graph().erase(t.gil(), node);
+    return std::make_shared<ConstantVariable>(PyRef::to(result));
   }
   if (PyTuple_CheckExact(result.get()) || PyList_CheckExact(result.get())) {
     std::vector<VarRef> items;
     for (const PyBorrow item : items_of(result)) {
       const int index = static_cast<int>(items.size());
-      items.push_back(wrap_result(t, item_node(t, node, index), item));
+      items.push_back(wrap_result(t, "getitem", item_node(t, node, index), item));
     }
     return std::make_shared<SequenceVariable>(PyList_CheckExact(result.get()), std::move(items));
   }
-  if (!is_plain_constant(result) && !is_torch_constant(result))
-    break_graph(BreakReason::kResult, Py_TYPE(result.get())->tp_name);
-  t.graph().erase(t.gil(), node);
-  return std::make_shared<ConstantVariable>(PyRef::to(result));
+  break_graph(BreakReason::kResult, str_cat(name, " gives ", Py_TYPE(result.get())->tp_name));
 }
 
 }  // namespace torchdyn

@@ -91,7 +91,8 @@ class FramesTest(unittest.TestCase):
 
         def f(x):
             local = x * weight
-            return local + SCALE
+            other = local + SCALE
+            return other, local
 
         self.assert_same(f, torch.randn(4))
         compiled, backend = captured(f)
@@ -161,6 +162,36 @@ class FramesTest(unittest.TestCase):
         torch.testing.assert_close(compiled(x), model(x))
         self.assertEqual(backend.targets(0) + backend.targets(1), ["linear", "relu"])
         self.assertEqual(reasons(compiled, "_call_impl")[0].split(":")[0], "a function definition")
+
+    def test_questions_are_answered_by_the_guards(self):
+        def f(x):
+            return x.reshape(-1, x.size(0)) * x.dim() + x.numel(), x.shape, x.new_ones(2, dtype=x.dtype), x.stride()
+
+        self.assert_same(f, torch.randn(3, 4))
+        self.assert_same(f, torch.randn(4, 3, dtype=torch.float64).t())
+
+    def test_the_random_stream_is_eagers(self):
+        def f(x):
+            return F.dropout(torch.rand_like(x), 0.5) + torch.bernoulli(x)
+
+        compiled, backend = captured(f)
+        x = torch.rand(16)
+        for function in (compiled, compiled):
+            torch.manual_seed(0)
+            expected = f(x), torch.rand(1)
+            torch.manual_seed(0)
+            torch.testing.assert_close((function(x), torch.rand(1)), expected, rtol=0, atol=0)
+        self.assertEqual(len(backend.graphs), 1)
+
+    def test_autocast_runs_in_eager(self):
+        def f(x, w):
+            return x @ w
+
+        compiled, backend = captured(f)
+        x = torch.randn(3, 3)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertEqual(compiled(x, x.t()).dtype, torch.bfloat16)
+        self.assertEqual(reasons(compiled, "f"), ["a mode that changes what functions do: autocast"])
 
     def test_our_own_compiler(self):
         def f(x, w):
@@ -304,6 +335,9 @@ class BreaksTest(unittest.TestCase):
         def item(x):
             return x * x.sum().item()
 
+        def place(x):
+            return x.storage_offset()
+
         def aliased(x, y):
             return x + y
 
@@ -315,6 +349,7 @@ class BreaksTest(unittest.TestCase):
             (branch, (x,), 1, "a jump: "),
             (prints, (x,), 1, "a call of something other than a tensor function: print"),
             (item, (x,), 1, "an attribute that capture does not know: Tensor.item"),
+            (place, (x,), 1, "a result that is neither a tensor nor a constant: storage_offset gives int"),
             (aliased, (x, x), 1, "a value that capture does not know: one tensor as x and as y"),
             (nothing, (x,), 1, "nothing to compile"),
         ):
@@ -347,6 +382,20 @@ class BreaksTest(unittest.TestCase):
         x = torch.randn(3)
         torch.testing.assert_close(compiled(x), torch.relu(x))
         self.assertEqual(compiled.capture.events[0]["reason"], "NotImplementedError: no")
+
+    def test_a_reason_is_told_once(self):
+        def numbers(n):
+            yield from range(n)
+
+        def f(x):
+            for n in numbers(3):
+                x = x + n
+            return x
+
+        compiled, _ = captured(f)
+        for _ in range(5):
+            compiled(torch.ones(1))
+        self.assertEqual(reasons(compiled, "numbers"), ["a generator's or coroutine's frame"])
 
     def test_a_traceback_of_compiled_code_names_the_function(self):
         def raises_at_run_time(*args):
