@@ -49,6 +49,11 @@ int td_code_is_monitored(const PyThreadState* thread, const PyCodeObject* code) 
   return 0;
 }
 
+unsigned td_type_version(const PyTypeObject* type) {
+  return PyType_HasFeature((PyTypeObject*)type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag
+                                                                              : 0;
+}
+
 PyCodeObject* td_code_new(const TdCodeParts* p) {
   return PyCode_NewWithPosOnlyArgs(
       p->arguments, p->positional_only, p->keyword_only, (int)PyTuple_GET_SIZE(p->locals),

@@ -65,6 +65,10 @@ int td_code_is_monitored(const PyThreadState* thread, const PyCodeObject* code) 
   return own && has_tool(own->local_monitors.tools, _PY_MONITORING_LOCAL_EVENTS);
 }
 
+unsigned td_type_version(const PyTypeObject* type) {
+  return type->tp_version_tag;  // 0 as soon as the type is changed
+}
+
 PyCodeObject* td_code_new(const TdCodeParts* p) {
   return PyUnstable_Code_NewWithPosOnlyArgs(
       p->arguments, p->positional_only, p->keyword_only, (int)PyTuple_GET_SIZE(p->locals),

@@ -38,6 +38,10 @@ int td_thread_is_traced(const PyThreadState* thread);
 // Whether a tool of sys.monitoring watches this code, or all code.
 int td_code_is_monitored(const PyThreadState* thread, const PyCodeObject* code);
 
+// A number that changes with whatever the type's attributes are, and is no other type's; 0: none
+// now.
+unsigned td_type_version(const PyTypeObject* type);
+
 typedef struct {
   int arguments, positional_only, keyword_only, stack_size, flags, first_line;
   PyObject *code, *constants, *names, *locals, *free, *cells;

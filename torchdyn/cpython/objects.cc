@@ -41,10 +41,6 @@ bool is_data_descriptor(PyBorrow object) noexcept {
   return object && Py_TYPE(object.get())->tp_descr_set != nullptr;
 }
 
-unsigned type_version(PyTypeObject* type) noexcept {
-  return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
-}
-
 bool is_plain_constant(PyBorrow object) noexcept {
   PyObject* const o = object.get();
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||

@@ -28,10 +28,6 @@ PyBorrow type_attribute(PyTypeObject* type, PyBorrow name) noexcept;
 // Whether a descriptor of this type comes before an object's own members: it has __set__.
 bool is_data_descriptor(PyBorrow object) noexcept;
 
-// A number that changes with whatever the type's attributes are, and is no other type's; 0: CPython
-// keeps none for this type.
-unsigned type_version(PyTypeObject* type) noexcept;
-
 // None, bool, int, float or str itself, not a subclass: equal ones cannot be told apart, but by
 // identity.
 bool is_plain_constant(PyBorrow object) noexcept;

@@ -32,12 +32,12 @@ std::string type_name(PyBorrow value) { return value ? Py_TYPE(value.get())->tp_
 std::optional<TypeIs> TypeIs::of(PyBorrow value) {
   PyTypeObject* const type = Py_TYPE(value.get());
   (void)type_attribute(type, name("__class__"));  // a type gets its version when it is first asked
-  const unsigned version = type_version(type);
+  const unsigned version = td_type_version(type);
   return version == 0 ? std::nullopt : std::optional(TypeIs{type, version});
 }
 
 bool TypeIs::check(PyBorrow value) const noexcept {
-  return value && Py_TYPE(value.get()) == type && type_version(type) == version;
+  return value && Py_TYPE(value.get()) == type && td_type_version(type) == version;
 }
 
 std::string TypeIs::explain(PyBorrow value) const {

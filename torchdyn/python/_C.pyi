@@ -3,6 +3,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
+from torch.fx import GraphModule
 
 class CompiledCall:
     """A callable compiled for tensors of these types and sizes."""
@@ -35,6 +36,15 @@ class Compiled:
     @property
     def refusals(self) -> list[str]: ...
 
+class FrameCapture:
+    """Captures frames into FX graphs for a backend."""
+
+    def __init__(self, backend: Callable[[GraphModule, Sequence[Tensor]], Callable]) -> None: ...
+    def call(self, function: Callable, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def events(self) -> list[dict[str, Any]]: ...
+
+def captured_opcodes() -> dict[str, str]: ...
 def compile_calls(calls: Sequence[tuple[Callable, Sequence[Tensor]]],
                   options: dict[str, str]) -> list[CompiledCall]: ...
 def add_decomposition(op: str, function: Callable) -> None: ...
