@@ -4,6 +4,8 @@
 #include <atomic>
 #include <optional>
 
+#include "absl/container/inlined_vector.h"
+
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/codegen.h"
 #include "torchdyn/capture/graph_break.h"
@@ -31,7 +33,7 @@ struct FrameVariant {
   bool serves(const FrameView& frame) const noexcept {
     if (!code) return true;
     if (!guards.check(frame)) return false;
-    std::vector<PyBorrow> values;
+    absl::InlinedVector<PyBorrow, 16> values;
     for (const SourceRef& source : tensors) values.push_back(source->read(frame));
     return tensor_guards->check(values);
   }
@@ -72,9 +74,7 @@ PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
 
 FrameVariant make_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow backend,
                           Translator& t) {
-  if (has_function_mode()) break_graph(BreakReason::kMode, "torch.overrides");
-  if (has_autocast())
-    break_graph(BreakReason::kMode, "autocast");  // tensors without data have none
+  if (const char* mode = active_mode()) break_graph(BreakReason::kMode, mode);
   const VarRef result = t.run();
   if (t.graph().calls() == 0) break_graph(BreakReason::kNothing, "");
   std::vector<VarRef> results;

@@ -1,17 +1,23 @@
 #include "torchdyn/cpython/tensor_abi.h"
 
 #include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/empty_strided.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/python_variable.h>
+
+#include "absl/container/inlined_vector.h"
 
 namespace torchdyn {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
+// A call's tensors are checked without asking for memory, unless they are many.
+using Tensors = absl::InlinedVector<at::Tensor, 16>;
 
 Tensors tensors_of(std::span<const PyBorrow> objects) {
   Tensors tensors;
+  tensors.reserve(objects.size());
   for (const PyBorrow object : objects) tensors.push_back(THPVariable_Unpack(object.get()));
   return tensors;
 }
@@ -24,9 +30,13 @@ bool is_plain_tensor(PyBorrow object) noexcept { return THPVariable_CheckExact(o
 
 bool has_function_mode() noexcept { return at::impl::torch_function_mode_enabled(); }
 
-bool has_autocast() noexcept {
-  return at::autocast::is_autocast_enabled(at::kCPU) ||
-         at::autocast::is_autocast_enabled(at::kCUDA);
+const char* active_mode() noexcept {
+  if (has_function_mode()) return "a function mode of torch.overrides";
+  if (c10::impl::dispatch_mode_enabled()) return "a dispatch mode";
+  if (at::SavedTensorDefaultHooks::get_hooks()) return "hooks on saved tensors";
+  for (const at::DeviceType device : {at::kCPU, at::kCUDA})
+    if (at::autocast::is_autocast_enabled(device)) return "autocast";
+  return nullptr;
 }
 
 PyRef stand_in(const Gil&, PyBorrow object) {

@@ -17,8 +17,9 @@ bool is_plain_tensor(PyBorrow object) noexcept;  // torch.Tensor or torch.nn.Par
 
 // Whether Python functions of torch's are diverted on this thread (torch.overrides).
 bool has_function_mode() noexcept;
-// Whether functions cast their arguments as a device's autocast says.
-bool has_autocast() noexcept;
+// What of this thread's state would notice operations on tensors without data, or would do
+// otherwise with them than with those that have some; null: nothing.
+const char* active_mode() noexcept;
 
 // A tensor without data and without a gradient's history, of a tensor's dtype, geometry and
 // requires_grad: what functions give for it tells what they give for the tensor, but for devices.

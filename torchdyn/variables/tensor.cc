@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 4> kConstants = {"dtype", "ndim", "requir
 constexpr std::array<std::string_view, 2> kViews = {"T", "mT"};
 
 // Methods that do more than compute, or whose result is no tensor's.
-constexpr std::array<std::string_view, 19> kNotRecorded = {"apply_",
+constexpr std::array<std::string_view, 18> kNotRecorded = {"apply_",
                                                            "map_",
                                                            "map2_",
                                                            "record_stream",
@@ -41,8 +41,7 @@ constexpr std::array<std::string_view, 19> kNotRecorded = {"apply_",
                                                            "share_memory_",
                                                            "storage",
                                                            "tolist",
-                                                           "untyped_storage",
-                                                           "unsafe_set_data"};
+                                                           "untyped_storage"};
 
 bool is_method(Translator& t, const std::string& attribute_name) {
   const PyRef type = import_attribute(t.gil(), "torch", "Tensor");

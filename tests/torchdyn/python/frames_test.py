@@ -9,6 +9,7 @@ import unittest
 
 import torch
 import torch.nn.functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 from torchdyn import _C, frames
 
@@ -192,6 +193,26 @@ class FramesTest(unittest.TestCase):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             self.assertEqual(compiled(x, x.t()).dtype, torch.bfloat16)
         self.assertEqual(reasons(compiled, "f"), ["a mode that changes what functions do: autocast"])
+
+    def test_who_watches_operations_sees_none_of_capture(self):
+        def f(x, w):
+            return x @ w
+
+        x, w = torch.randn(4, 4), torch.randn(4, 4, requires_grad=True)
+        compiled, _ = captured(f)
+        with FlopCounterMode(display=False) as counter:
+            compiled(x, w)
+        self.assertEqual(counter.get_total_flops(), 2 * 4 * 4 * 4)
+        compiled, _ = captured(f)
+        packed = []
+
+        def pack(tensor):
+            packed.append(tensor.device.type)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            compiled(x, w)
+        self.assertEqual(packed, ["cpu"])
 
     def test_our_own_compiler(self):
         def f(x, w):
