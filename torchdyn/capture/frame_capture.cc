@@ -146,6 +146,7 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
   } catch (const GraphBreak& graph_break) {
     event.reason = graph_break.what();
   } catch (const PythonError&) {
+    if (stops_the_program()) throw;
     event.reason = take_exception_text(gil);
   }
   if (!event.reason.empty() && t) event.line = t->line();

@@ -112,6 +112,10 @@ PyRef call_method(const Gil& gil, PyBorrow object, const char* name,
   return call(gil, attribute(gil, object, name), tuple_of(items));
 }
 
+bool stops_the_program() noexcept {
+  return PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception);
+}
+
 std::string take_exception_text(const Gil&) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);

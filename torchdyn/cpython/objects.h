@@ -48,6 +48,8 @@ PyRef call(const Gil&, PyBorrow callable, const PyRef& args, const PyRef& kwargs
 PyRef call_method(const Gil&, PyBorrow object, const char* name,
                   std::initializer_list<PyBorrow> args);
 
+// Whether the exception that is set is the program's to handle: Ctrl-C, exit().
+bool stops_the_program() noexcept;
 // The text of the exception that is set, which is cleared.
 std::string take_exception_text(const Gil&);
 

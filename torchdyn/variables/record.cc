@@ -31,6 +31,7 @@ PyRef try_call(const Gil& gil, PyBorrow function, const CallArgs& args) {
   try {
     return call(gil, function, stand_ins, named_ones);
   } catch (const PythonError&) {
+    if (stops_the_program()) throw;
     break_graph(BreakReason::kRaises, take_exception_text(gil));
   }
 }

@@ -404,6 +404,20 @@ class BreaksTest(unittest.TestCase):
         torch.testing.assert_close(compiled(x), torch.relu(x))
         self.assertEqual(compiled.capture.events[0]["reason"], "NotImplementedError: no")
 
+    def test_ctrl_c_during_capture_is_the_programs(self):
+        def backend(graph_module, example_inputs):
+            if not interrupted:
+                interrupted.append(True)
+                raise KeyboardInterrupt
+            return graph_module
+
+        interrupted = []
+        compiled = frames.compile(torch_relu, backend)
+        with self.assertRaises(KeyboardInterrupt):
+            compiled(torch.ones(1))
+        compiled(torch.ones(1))
+        self.assertEqual(reasons(compiled, "torch_relu")[-1], "")
+
     def test_a_reason_is_told_once(self):
         def numbers(n):
             yield from range(n)
