@@ -15,7 +15,7 @@ constexpr OpcodeGap kGaps[] = {
 
 std::array<Handler, kOpcodes> handlers() {
   std::array<Handler, kOpcodes> table{};
-  for (const auto& rows : {kStackOps, kNameOps, kOperatorOps, kCallOps})
+  for (const auto& rows : {kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps})
     for (const OpcodeRow& row : rows) table[static_cast<int>(row.op)] = row.handler;
   return table;
 }

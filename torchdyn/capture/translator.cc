@@ -33,11 +33,16 @@ Translator::Translator(const Gil& gil, const FrameView& frame)
       line_(frame.code().first_line()) {}
 
 VarRef Translator::run() {
-  for (const Instruction& i : code_.instructions) {
-    step(i);
-    if (result_) return result_;
+  next_ = code_.instructions.begin();
+  while (!result_) {
+    TD_CHECK(next_ != code_.instructions.end(), "a frame without a return");
+    step(*next_++);
   }
-  TD_CHECK(false, "a frame without a return");
+  return result_;
+}
+
+void Translator::jump(const Instruction& target) {
+  while (next_ != code_.instructions.end() && &*next_ != &target) ++next_;
 }
 
 void Translator::step(const Instruction& i) {
@@ -90,6 +95,8 @@ PyBorrow Translator::constant_of(const Instruction& i) const {
 }
 
 VarRef Translator::input(PyBorrow tensor, SourceRef source) {
+  for (const VarRef& known : tensors_)
+    if (known->source() && *known->source() == *source) return known;
   for (const OutputGraph::Input& known : graph_.inputs())
     if (PyBorrow(known.tensor) == tensor)
       break_graph(BreakReason::kValue,
@@ -97,6 +104,20 @@ VarRef Translator::input(PyBorrow tensor, SourceRef source) {
   PyRef node = graph_.add_input(gil_, source, tensor);
   return remember(
       std::make_shared<TensorVariable>(std::move(node), stand_in(gil_, tensor), std::move(source)));
+}
+
+void Translator::guard_identity(const Variable& value) {
+  if (!value.source() || !value.object()) return;
+  auto same = Same::of(value.object());
+  if (!same) break_graph(BreakReason::kValue, value.type_name());
+  guards_.add(value.source(), std::move(*same));
+}
+
+void Translator::guard_type(const Variable& value) {
+  if (!value.source() || !value.object()) return;  // tensors have guards of their own
+  auto type = TypeIs::of(value.object());
+  if (!type) break_graph(BreakReason::kValue, value.type_name());
+  guards_.add(value.source(), *type);
 }
 
 VarRef Translator::remember(VarRef tensor) {

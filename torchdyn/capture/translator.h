@@ -38,6 +38,10 @@ class Translator {
   const Gil& gil() const { return gil_; }
   OutputGraph& graph() { return graph_; }
   Guards& guards() { return guards_; }
+  // That an object from outside is still that one, or one of that type; what the frame made needs
+  // none.
+  void guard_identity(const Variable& value);
+  void guard_type(const Variable& value);
   const FrameView& frame() const { return frame_; }
   PythonVersion version() const { return code_.version; }
 
@@ -58,6 +62,8 @@ class Translator {
   VarRef remember(VarRef tensor);
   VarRef with_stand_in(PyBorrow stand_in) const;  // null: a new one
 
+  // Goes on there; the target lies ahead, so that every capture ends.
+  void jump(const Instruction& target);
   void finish(VarRef result) { result_ = std::move(result); }
   // The names of a call's last arguments, from one instruction to the call.
   std::vector<std::string>& keywords() { return keywords_; }
@@ -75,6 +81,7 @@ class Translator {
   std::vector<bool> is_touched_;  // by slot; an argument that is not is still the frame's
   std::vector<std::string> keywords_;
   std::vector<VarRef> tensors_;
+  std::list<Instruction>::const_iterator next_;
   VarRef result_;
   int line_;
 };
@@ -82,6 +89,6 @@ class Translator {
 // The handler of an opcode, null where gaps.def has it.
 Handler handler_of(Opcode op);
 
-extern const std::span<const OpcodeRow> kStackOps, kNameOps, kOperatorOps, kCallOps;
+extern const std::span<const OpcodeRow> kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps;
 
 }  // namespace torchdyn

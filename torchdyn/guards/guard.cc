@@ -76,7 +76,7 @@ std::string Equals::explain(PyBorrow value) const {
 
 void Guards::add(SourceRef source, GuardKind kind) {
   for (const Guard& known : guards_)
-    if (known.source == source && known.kind.index() == kind.index()) return;
+    if (*known.source == *source && known.kind.index() == kind.index()) return;
   guards_.push_back({std::move(source), std::move(kind)});
 }
 

@@ -34,6 +34,12 @@ SourceRef Source::item(SourceRef base, std::string_view name) {
   return std::make_shared<const Source>(Kind::kItem, std::move(base), -1, name);
 }
 
+bool operator==(const Source& a, const Source& b) {
+  if (a.kind_ != b.kind_ || a.slot_ != b.slot_ || PyBorrow(a.name_) != PyBorrow(b.name_))
+    return false;  // names are interned
+  return a.base_ == b.base_ || (a.base_ && b.base_ && *a.base_ == *b.base_);
+}
+
 PyBorrow Source::read(const FrameView& frame) const noexcept {
   switch (kind_) {
     case Kind::kLocal:

@@ -33,6 +33,8 @@ class Source {
   static SourceRef member(SourceRef base, std::string_view name);
   static SourceRef item(SourceRef base, std::string_view name);
 
+  friend bool operator==(const Source& a, const Source& b);  // the same place
+
   PyBorrow read(const FrameView& frame) const noexcept;
   std::string text() const;
 

@@ -19,21 +19,9 @@ using aten_bridge::str_cat;
   break_graph(BreakReason::kAttribute, str_cat(self.type_name(), ".", name));
 }
 
-void guard_identity(Translator& t, const Variable& self) {
-  auto same = Same::of(self.object());
-  if (!same) break_graph(BreakReason::kValue, self.type_name());
-  t.guards().add(self.source(), std::move(*same));
-}
-
-void guard_type(Translator& t, const Variable& self) {
-  auto type = TypeIs::of(self.object());
-  if (!type) break_graph(BreakReason::kValue, self.type_name());
-  t.guards().add(self.source(), *type);
-}
-
 // CPython: Objects/moduleobject.c, _Py_module_getattro_impl, without a module's __getattr__.
 VarRef attribute_of_module(Translator& t, const VarRef& self, const std::string& name) {
-  guard_identity(t, *self);
+  t.guard_identity(*self);
   const PyBorrow value = member(self->object(), torchdyn::name(name));
   if (!value) unknown(*self, name);
   return wrap(t, value, Source::member(self->source(), name));
@@ -70,7 +58,7 @@ bool has_nn_lookup(Translator& t, PyTypeObject* type) {
 VarRef attribute_of_instance(Translator& t, const VarRef& self, const std::string& name) {
   PyTypeObject* const type = Py_TYPE(self->object().get());
   if (!is_plain_lookup(t, type)) unknown(*self, name);
-  guard_type(t, *self);
+  t.guard_type(*self);
   const PyBorrow descriptor = type_attribute(type, torchdyn::name(name));
   if (is_data_descriptor(descriptor)) unknown(*self, name);
   const SourceRef own = Source::member(self->source(), name);
@@ -123,7 +111,7 @@ VarRef call_object(Translator& t, const VarRef& self, const CallArgs& args) {
                                       [](const auto& named) { return has_tensor(named.second); });
   if (!on_tensors || !is_tensor_function(self->object()))
     break_graph(BreakReason::kCall, self->source()->text());
-  guard_identity(t, *self);
+  t.guard_identity(*self);
   return record_function(t, self->object(), args);
 }
 

@@ -20,6 +20,10 @@ bool is_tensor_variable(const VarRef& value) {
   return dynamic_cast<const TensorVariable*>(value.get()) != nullptr;
 }
 
+bool is_constant(const VarRef& value) {
+  return dynamic_cast<const ConstantVariable*>(value.get()) != nullptr;
+}
+
 }  // namespace
 
 VarRef get_attribute(Translator& t, const VarRef& object, const std::string& name) {
@@ -40,6 +44,33 @@ VarRef number(Translator& t, const char* function, const VarRef& left, const Var
   if (const auto slot = right->slots().number) return slot(t, operation, left, right);
   break_graph(BreakReason::kValue,
               str_cat(left->type_name(), " and ", right->type_name(), " of operator.", function));
+}
+
+bool truth(Translator&, const VarRef& value) {
+  if (is_tensor_variable(value)) break_graph(BreakReason::kDataDependentJump, "");
+  if (const auto* items = value->items()) return !items->empty();
+  if (!is_constant(value))
+    break_graph(BreakReason::kValue, str_cat("the truth of a ", value->type_name()));
+  const int answer = PyObject_IsTrue(value->object().get());
+  if (answer < 0) throw PythonError();
+  return answer == 1;
+}
+
+bool is_same(Translator& t, const VarRef& left, const VarRef& right) {
+  const auto is_single = [](const VarRef& value) {
+    return is_constant(value) &&
+           (value->object().get() == Py_None || PyBool_Check(value->object().get()));
+  };
+  if (!is_single(left) && !is_single(right))
+    break_graph(BreakReason::kValue,
+                str_cat("whether a ", left->type_name(), " is that ", right->type_name()));
+  if (is_constant(left) && is_constant(right)) return left->object() == right->object();
+  t.guard_type(*(is_constant(left) ? right : left));
+  return false;
+}
+
+bool is_none(Translator& t, const VarRef& value) {
+  return is_same(t, value, std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))));
 }
 
 VarRef get_item(Translator& t, const VarRef& object, const VarRef& key) {

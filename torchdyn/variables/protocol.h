@@ -13,6 +13,11 @@ VarRef call(Translator& t, const VarRef& callable, const CallArgs& args);
 // CPython: Objects/abstract.c, binary_op1: the left operand's slot, or the right one's. `function`
 // is a name in the module operator.
 VarRef number(Translator& t, const char* function, const VarRef& left, const VarRef& right);
+// CPython: Objects/object.c, PyObject_IsTrue.
+bool truth(Translator& t, const VarRef& value);
+// `left is right`, of which one is None or a bool.
+bool is_same(Translator& t, const VarRef& left, const VarRef& right);
+bool is_none(Translator& t, const VarRef& value);
 // CPython: Objects/abstract.c, PyObject_GetItem.
 VarRef get_item(Translator& t, const VarRef& object, const VarRef& key);
 

@@ -194,6 +194,47 @@ class FramesTest(unittest.TestCase):
             self.assertEqual(compiled(x, x.t()).dtype, torch.bfloat16)
         self.assertEqual(reasons(compiled, "f"), ["a mode that changes what functions do: autocast"])
 
+    def test_branches_that_constants_decide(self):
+        class Block(torch.nn.Module):
+            def __init__(self, bias):
+                super().__init__()
+                self.bias = torch.nn.Parameter(torch.randn(3)) if bias else None
+                self.mode = "sum"
+
+            def forward(self, x, extra=None, flag=False):
+                if self.bias is not None:
+                    x = x + self.bias
+                if not self.training or flag and x.dim() > 1:
+                    x = x * 2
+                if extra is None:
+                    extra = x
+                return (x - extra).sum() if self.mode == "sum" else x.mean() + extra
+
+        for bias in (True, False):
+            block, x = Block(bias), torch.randn(2, 3)
+            compiled, backend = captured(block)
+            for graphs, change in enumerate((lambda: None, block.eval, lambda: setattr(block, "mode", "mean")), 1):
+                change()
+                for _ in range(2):
+                    torch.testing.assert_close(compiled(x), block(x))
+                self.assertEqual(reasons(compiled, "forward"), [""] * graphs)
+            for arguments in ((x, x + 1), (x, 2.0), (x, None, True)):
+                torch.testing.assert_close(compiled(*arguments), block(*arguments))
+            self.assertEqual(set(reasons(compiled, "forward")), {""})
+
+    def test_a_value_that_becomes_none(self):
+        def f(x, y):
+            return x * 2 if y is None else x * 3
+
+        class Plain:
+            pass
+
+        compiled, backend = captured(f)
+        x = torch.ones(2)
+        for y, expected in ((Plain(), 3), (None, 2), (Plain(), 3), (x + 1, 3), (5, 3), (None, 2)):
+            self.assertEqual(compiled(x, y)[0].item(), expected)
+        self.assertEqual(len(backend.graphs), 4)
+
     def test_who_watches_operations_sees_none_of_capture(self):
         def f(x, w):
             return x @ w
@@ -367,7 +408,7 @@ class BreaksTest(unittest.TestCase):
 
         x = torch.ones(2)
         for function, args, line, reason in (
-            (branch, (x,), 1, "a jump: "),
+            (branch, (x,), 1, "a branch on a tensor's value"),
             (prints, (x,), 1, "a call of something other than a tensor function: print"),
             (item, (x,), 1, "an attribute that capture does not know: Tensor.item"),
             (place, (x,), 1, "a result that is neither a tensor nor a constant: storage_offset gives int"),
