@@ -10,10 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/autograd/compiled_function.h"
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/symbolic/fit.h"
 #include "aten_bridge/trace/capture.h"
 #include "inductor/runtime/core/compiled_graph.h"
@@ -66,7 +65,7 @@ class Program {
 
   std::shared_ptr<const Sized> fixed_;  // where there are no symbols
   mutable std::mutex mutex_;
-  mutable absl::flat_hash_map<aten_bridge::Samples, std::shared_ptr<const Sized>> by_sizes_;
+  mutable aten_bridge::HashMap<aten_bridge::Samples, std::shared_ptr<const Sized>> by_sizes_;
 };
 
 }  // namespace torchdyn

@@ -4,21 +4,20 @@
 #include <mutex>
 #include <optional>
 
-#include "absl/container/flat_hash_set.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 
 namespace aten_bridge {
 namespace {
 
 struct Capture {
-  absl::flat_hash_set<std::string> keys;
+  HashSet<std::string> keys;
   std::vector<std::string> messages;
 };
 
 struct Said {
   std::mutex mutex;
-  absl::flat_hash_set<std::string> keys;
+  HashSet<std::string> keys;
   std::optional<Capture> capture;
 };
 

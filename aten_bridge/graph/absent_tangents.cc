@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "absl/container/flat_hash_set.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/graph/extract.h"
@@ -123,7 +123,7 @@ class Remover {
   }
 
   const Graph& graph_;
-  absl::flat_hash_set<Value> absent_;
+  aten_bridge::HashSet<Value> absent_;
   Extract extract_{"backward"};
 };
 

@@ -4,9 +4,8 @@
 #include <numeric>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/extract.h"
 #include "aten_bridge/graph/generalize.h"
 
@@ -194,7 +193,7 @@ class Rewriter {
   const Graph& graph_;
   const WritesAnyStrides& writes_any_strides_;
   Extract extract_{"channels_last"};
-  absl::flat_hash_map<Value, Value> originals_, lasts_;  // copies in the other layout
+  HashMap<Value, Value> originals_, lasts_;  // copies in the other layout
 };
 
 }  // namespace

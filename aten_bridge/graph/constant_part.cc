@@ -84,7 +84,7 @@ class Taking {
 
   Graph constant(std::vector<int>& used) const {
     Extract extract("constant");
-    absl::flat_hash_set<const Node*> wanted;
+    HashSet<const Node*> wanted;
     for (Value v : folded_) wanted.insert(v.node);
     const auto& nodes = graph_.nodes();
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it)
@@ -105,7 +105,7 @@ class Taking {
   const ConstantValues constants_;
   Extract rest_{"rest"};
   std::vector<Value> folded_;                  // what is computed once
-  absl::flat_hash_set<const Node*> repeated_;  // constant nodes that the rest has too
+  HashSet<const Node*> repeated_;              // constant nodes that the rest has too
   std::vector<std::unique_ptr<Node>> copies_;  // stand for copied results
 };
 

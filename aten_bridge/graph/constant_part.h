@@ -11,8 +11,7 @@
 
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
 
@@ -26,7 +25,7 @@ class ConstantValues {
   bool contains(Value value) const;
 
  private:
-  absl::flat_hash_set<Value> values_;
+  HashSet<Value> values_;
 };
 
 struct ConstantPart {

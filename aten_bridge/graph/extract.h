@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/graph.h"
 
 namespace aten_bridge {
@@ -30,7 +29,7 @@ class Extract {
 
  private:
   Graph graph_;
-  absl::flat_hash_map<Value, Value> copies_;
+  HashMap<Value, Value> copies_;
 };
 
 }  // namespace aten_bridge

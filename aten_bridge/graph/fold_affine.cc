@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/extract.h"
 
 namespace aten_bridge {
@@ -61,8 +59,8 @@ class Folder {
 
   Graph fold() && {
     for (Value input : graph_.inputs()) extract_.add_input(input.node->name, input);
-    absl::flat_hash_map<const Node*, Chain> ends;  // by the last step's node
-    absl::flat_hash_set<const Node*> parts;
+    HashMap<const Node*, Chain> ends;  // by the last step's node
+    HashSet<const Node*> parts;
     for (const auto& node : graph_.nodes()) {
       Chain chain = chain_from(*node);
       if (chain.steps.empty()) continue;
@@ -198,7 +196,7 @@ class Folder {
   const Graph& graph_;
   const ConstantValues& constants_;
   Extract extract_{"folded"};
-  absl::flat_hash_map<Value, std::vector<const Node*>> uses_;  // null: a result of the graph
+  HashMap<Value, std::vector<const Node*>> uses_;  // null: a result of the graph
   std::string origin_;
 };
 

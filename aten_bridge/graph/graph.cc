@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 
 namespace aten_bridge {
 
@@ -83,7 +82,7 @@ void Graph::set_outputs(std::vector<std::optional<Value>> outputs) {
 }
 
 void Graph::remove_dead(const std::function<bool(const Node&)>& has_effect) {
-  absl::flat_hash_set<const Node*> needed;
+  HashSet<const Node*> needed;
   for (const std::optional<Value>& output : outputs_)
     if (output) needed.insert(output->node);
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {

@@ -75,7 +75,7 @@ void JointAnalysis::find_places() {
     place_[node.get()] = uses_tangent || drawn_there ? Place::kBackward : Place::kNowhere;
   }
 
-  absl::flat_hash_set<const Node*> of_forward, of_backward;  // who needs it
+  HashSet<const Node*> of_forward, of_backward;  // who needs it
   for (const auto& v : results())
     if (v) of_forward.insert(v->node);
   for (const auto& v : gradients())
@@ -124,7 +124,7 @@ void JointAnalysis::find_separated() {
   backward_.build(backward, users_, is_unfused);
 }
 
-void JointAnalysis::insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const {
+void JointAnalysis::insert_with_bases(Value v, HashSet<Value>& set) const {
   set.insert(v);
   while (cost(v.node) == Recompute::kFree && !v.node->inputs().empty())
     set.insert(v = v.node->inputs().front());

@@ -10,9 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/partition.h"
 
 namespace aten_bridge {
@@ -29,7 +27,7 @@ enum class Place : uint8_t {
 // such users, as a residual stream has, is written to memory: no kernel can hold them both.
 class Separation {
  public:
-  using Users = absl::flat_hash_map<Value, std::vector<const Node*>>;
+  using Users = HashMap<Value, std::vector<const Node*>>;
   // `nodes` in order; `is_unfused` of those that stand in a kernel of their own.
   void build(const std::vector<const Node*>& nodes, const Users& users,
              const std::function<bool(const Node&)>& is_unfused);
@@ -40,7 +38,7 @@ class Separation {
   std::vector<int> users_of(Value v) const;
 
   const Users* users_ = nullptr;
-  absl::flat_hash_map<const Node*, int> number_;
+  HashMap<const Node*, int> number_;
   std::vector<Bits> across_;  // of each node: what it reaches across something unfused
 };
 
@@ -77,15 +75,15 @@ class JointAnalysis {
   void find_places();
   void find_stored();
   void find_separated();
-  void insert_with_bases(Value v, absl::flat_hash_set<Value>& set) const;
+  void insert_with_bases(Value v, HashSet<Value>& set) const;
   bool any_input(const Node& node, Place place) const;
   bool has_unfused_user(Value v, std::initializer_list<Place> places) const;
 
   const Joint& joint_;
-  absl::flat_hash_map<const Node*, Recompute> cost_;
-  absl::flat_hash_map<const Node*, Place> place_;
+  HashMap<const Node*, Recompute> cost_;
+  HashMap<const Node*, Place> place_;
   Separation::Users users_;
-  absl::flat_hash_set<Value> held_, returned_;
+  HashSet<Value> held_, returned_;
   Separation forward_, backward_;
 };
 

@@ -6,9 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/extract.h"
 #include "aten_bridge/graph/generalize.h"
 
@@ -364,12 +362,12 @@ class Padder {
   const Graph& graph_;
   const WritesAnyStrides& writes_any_strides_;
   const PaddingCosts& costs_;
-  absl::flat_hash_set<Value> results_;
-  absl::flat_hash_map<Value, std::vector<const Node*>> users_;
-  absl::flat_hash_map<const Node*, Plan> plans_;
-  absl::flat_hash_map<Value, Padding> paddings_;  // the first one of each matrix
-  absl::flat_hash_map<Value, Value> originals_;   // copies with the graph's strides
-  absl::flat_hash_map<std::pair<Value, Padding>, Value> padded_;
+  HashSet<Value> results_;
+  HashMap<Value, std::vector<const Node*>> users_;
+  HashMap<const Node*, Plan> plans_;
+  HashMap<Value, Padding> paddings_;  // the first one of each matrix
+  HashMap<Value, Value> originals_;   // copies with the graph's strides
+  HashMap<std::pair<Value, Padding>, Value> padded_;
   Extract extract_{"padded"};
 };
 

@@ -1,5 +1,4 @@
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/argument_text.h"
 #include "aten_bridge/graph/scanner.h"
@@ -104,7 +103,7 @@ class Parser {
       return found->second;
     }
     Scanner ahead = in;
-    auto found = values_.find(to_absl(ahead.word_if_any()));
+    auto found = values_.find(std::string(ahead.word_if_any()));
     if (found == values_.end()) return std::nullopt;
     in = ahead;
     return found->second;
@@ -116,7 +115,7 @@ class Parser {
 
   Scanner in_;
   Graph graph_;
-  absl::flat_hash_map<std::string, Value> values_;
+  HashMap<std::string, Value> values_;
 };
 
 }  // namespace

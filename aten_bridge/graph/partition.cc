@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/extract.h"
 #include "aten_bridge/graph/joint_analysis.h"
@@ -62,7 +60,7 @@ std::vector<Value> choose_saved(const Joint& joint, const JointAnalysis& analysi
     if (analysis.place(node.get()) != Place::kNowhere) nodes.push_back(node.get());
 
   int vertices = 2;
-  absl::flat_hash_map<const Node*, int> vertex_of;  // its outputs' vertices follow
+  HashMap<const Node*, int> vertex_of;  // its outputs' vertices follow
   for (const Node* node : nodes) {
     if (analysis.place(node) == Place::kBackward) continue;
     vertex_of[node] = vertices;
@@ -135,7 +133,7 @@ class Splitter {
     Extract extract("forward");
     for (int i = 0; i < joint_.primals; ++i)
       extract.add_input(joint_.graph.inputs()[i].node->name, joint_.graph.inputs()[i]);
-    absl::flat_hash_set<const Node*> wanted;
+    HashSet<const Node*> wanted;
     for (const auto& v : outputs)
       if (v) wanted.insert(v->node);
     const auto& nodes = joint_.graph.nodes();
@@ -153,7 +151,7 @@ class Splitter {
   Graph backward() const {
     Extract extract("backward");
     const std::vector<Value>& inputs = joint_.graph.inputs();
-    absl::flat_hash_set<std::string> names;
+    HashSet<std::string> names;
     for (Value v : inputs) names.insert(v.node->name);
     for (size_t i = 0; i < saved_.size(); ++i) {
       std::string name = saved_[i].node->name;
@@ -176,7 +174,7 @@ class Splitter {
   // Adds what is missing for the value, in the order of the joint graph.
   void compute(Value value, Extract& extract) const {
     std::vector<const Node*> missing;
-    absl::flat_hash_set<const Node*> seen;
+    HashSet<const Node*> seen;
     const auto want = [&](Value v) {
       if (!extract.has(v) && seen.insert(v.node).second) missing.push_back(v.node);
     };
@@ -195,7 +193,7 @@ class Splitter {
   const Joint& joint_;
   const JointAnalysis& analysis_;
   const std::vector<Value> saved_;
-  absl::flat_hash_map<const Node*, int> order_;
+  HashMap<const Node*, int> order_;
 };
 
 }  // namespace
@@ -206,7 +204,7 @@ std::vector<std::vector<int>> tangents_of_gradients(const Joint& joint) {
     one[t] = true;
     return one;
   };
-  absl::flat_hash_map<const Node*, std::vector<bool>> behind;  // nodes that depend on any
+  HashMap<const Node*, std::vector<bool>> behind;  // nodes that depend on any
   for (int t = 0; t < joint.tangents; ++t)
     behind[joint.graph.inputs()[joint.primals + t].node] = only(t, joint.tangents);
   for (const auto& node : joint.graph.nodes()) {

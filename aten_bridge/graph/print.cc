@@ -1,5 +1,4 @@
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/argument_text.h"
 #include "aten_bridge/graph/text.h"
@@ -63,7 +62,7 @@ class Printer {
   }
 
   const Graph& graph_;
-  absl::flat_hash_map<Value, std::string> names_;
+  HashMap<Value, std::string> names_;
   int next_value_ = 0;
 };
 

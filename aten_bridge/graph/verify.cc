@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 
@@ -61,7 +60,7 @@ class Verifier {
 
   absl::Status run() {
     if (!is_word(graph_.name)) return broken("the graph's name \"", graph_.name, "\" is no word");
-    absl::flat_hash_set<std::string> names;
+    HashSet<std::string> names;
     defined_.reserve(graph_.inputs().size() + graph_.nodes().size());
     for (Value input : graph_.inputs()) {
       if (auto status = verify_input(input, names); !status.ok()) return status;
@@ -83,7 +82,7 @@ class Verifier {
  private:
   static std::string to_view(const absl::Status& status) { return std::string(status.message()); }
 
-  absl::Status verify_input(Value input, absl::flat_hash_set<std::string>& names) {
+  absl::Status verify_input(Value input, HashSet<std::string>& names) {
     const Node& node = *input.node;
     if (!is_word(node.name) || is_reserved(node.name))
       return broken("input \"", node.name, "\": not a name");
@@ -121,7 +120,7 @@ class Verifier {
   }
 
   const Graph& graph_;
-  absl::flat_hash_set<const Node*> defined_;
+  HashSet<const Node*> defined_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 namespace aten_bridge {
 
@@ -38,7 +38,7 @@ struct Symbol {
 };
 
 class SymExpr;
-using SymbolMap = absl::flat_hash_map<Symbol, SymExpr>;
+using SymbolMap = HashMap<Symbol, SymExpr>;
 
 class SymExpr {
  public:

@@ -9,8 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/symbolic/expr.h"
 
 namespace aten_bridge {
@@ -44,7 +43,7 @@ class SizeFit {
 
   size_t points_ = 0, symbols_ = 0;
   std::vector<Known> known_;  // in order of discovery, symbols first
-  absl::flat_hash_map<Samples, size_t> index_;
+  HashMap<Samples, size_t> index_;
 };
 
 }  // namespace aten_bridge

@@ -24,7 +24,7 @@ at::Tensor Evaluator::value(Value value) {
         "the backward, or the program at another size than the call's, reads a value on the host; "
         "compute with tensors instead");
 
-  absl::flat_hash_set<const Node*> needed;
+  HashSet<const Node*> needed;
   std::vector<const Node*> waiting{value.node};
   const auto need = [&](const Node* node) {
     if (!node->is_input() && !ran_.contains(node) && needed.insert(node).second)
@@ -65,7 +65,7 @@ void Evaluator::run(const Node& node) {
 }
 
 std::optional<at::Tensor> Evaluator::constant(Value value) const {
-  absl::flat_hash_set<const Node*> needed{value.node};
+  aten_bridge::HashSet<const Node*> needed{value.node};
   std::vector<const Node*> waiting{value.node};
   while (!waiting.empty()) {
     const Node* node = waiting.back();

@@ -10,9 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/graph.h"
 
 namespace at {
@@ -42,8 +40,8 @@ class Evaluator {
   void run(const Node& node);
 
   const Graph& graph_;
-  absl::flat_hash_map<Value, at::Tensor> known_;
-  absl::flat_hash_set<const Node*> ran_;
+  HashMap<Value, at::Tensor> known_;
+  HashSet<const Node*> ran_;
   std::vector<at::Tensor> drawn_;  // the generators' states behind the random nodes that ran
 };
 

@@ -7,9 +7,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/GradMode.h>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/reads_grad_mode.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
@@ -41,8 +40,8 @@ class Environment {
   }
 
  private:
-  absl::flat_hash_map<Value, int> uses_;
-  absl::flat_hash_map<Value, at::Tensor> tensors_;
+  HashMap<Value, int> uses_;
+  HashMap<Value, at::Tensor> tensors_;
 };
 
 }  // namespace

@@ -5,8 +5,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/clone.h>
 
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/graph/text.h"
@@ -40,7 +39,7 @@ void check_types(const std::string& op, const std::vector<at::Tensor>& given,
 
 void run_joined(const c10::FunctionSchema& schema, const std::string& op, const Decomposition& row,
                 const std::optional<Inferred>& expected, const ViewTable& views, Stack& stack) {
-  absl::flat_hash_set<Value> arguments;
+  HashSet<Value> arguments;
   for_each_tensor(std::span(stack).last(schema.arguments().size()), [&](const at::Tensor& t) {
     if (is_fake(t)) arguments.insert(views.root(value_of(t)));
   });

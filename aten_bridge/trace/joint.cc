@@ -9,9 +9,8 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "absl/container/flat_hash_set.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
@@ -87,7 +86,7 @@ void refuse_lazy_views(const Readout& readout, const Recorder& recorder) {
 // Graph results are tensors of their own: a value that shares memory with an input or with an
 // earlier result, when views are run as views, is copied.
 void separate(Tensors& results, size_t returned, const Recorder& recorder) {
-  absl::flat_hash_set<Value> taken;
+  HashSet<Value> taken;
   for (size_t i = 0; i < results.size(); ++i) {
     const Value root = recorder.root(results[i]);
     const bool shared = root.node->is_input() || (i < returned && taken.contains(root));

@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/decompose/decompose.h"
 #include "aten_bridge/fake/infer.h"
 #include "aten_bridge/trace/lazy_bits.h"
@@ -43,7 +42,7 @@ class OperatorTable {
   const OperatorInfo& of(const c10::OperatorHandle& op);
 
  private:
-  absl::flat_hash_map<const void*, std::unique_ptr<OperatorInfo>> infos_;  // by schema
+  HashMap<const void*, std::unique_ptr<OperatorInfo>> infos_;  // by schema
 };
 
 }  // namespace aten_bridge

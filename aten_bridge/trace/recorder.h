@@ -18,9 +18,9 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/numerics.h"
 #include "aten_bridge/decompose/decompose.h"
 #include "aten_bridge/graph/graph.h"
@@ -118,7 +118,7 @@ class Recorder {
   std::vector<Read> reads_;
   bool trusts_indices_ = false;
   // Index, size, wraps, ignored.
-  absl::flat_hash_set<std::tuple<Value, int64_t, bool, std::optional<int64_t>>> checked_;
+  HashSet<std::tuple<Value, int64_t, bool, std::optional<int64_t>>> checked_;
   bool draws_ = false;
   OperatorTable operators_;
   ViewTable views_;

@@ -7,9 +7,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/refusals.h"
@@ -186,9 +185,9 @@ class ResultReader {
   const std::string& name(size_t i) const { return substitution_.names()[i]; }
 
   const Substitution& substitution_;
-  absl::flat_hash_map<const c10::StorageImpl*, int> inputs_;
-  absl::flat_hash_map<const c10::StorageImpl*, Tensors> aliases_;  // among the results
-  absl::flat_hash_map<const c10::StorageImpl*, std::pair<at::Tensor, int>> owners_;
+  HashMap<const c10::StorageImpl*, int> inputs_;
+  HashMap<const c10::StorageImpl*, Tensors> aliases_;  // among the results
+  HashMap<const c10::StorageImpl*, std::pair<at::Tensor, int>> owners_;
   Readout readout_;
 };
 

@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/operator_info.h"
 #include "aten_bridge/trace/recorder.h"
@@ -75,8 +74,8 @@ class Substitution {
   size_t constants_ = 0;
   Tensors fakes_;
   Tensors wrappers_;
-  std::vector<std::shared_ptr<bool>> asked_;                // for the gradient of each input
-  absl::flat_hash_map<const c10::TensorImpl*, int> index_;  // of real inputs and of wrappers
+  std::vector<std::shared_ptr<bool>> asked_;    // for the gradient of each input
+  HashMap<const c10::TensorImpl*, int> index_;  // of real inputs and of wrappers
   OperatorTable operators_;
   std::vector<Made> made_;
   bool met_autocast_ = false;

@@ -10,8 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/graph.h"
 
 namespace aten_bridge {
@@ -25,9 +24,8 @@ class ViewTable {
   Value root(Value value) const;
 
  private:
-  absl::flat_hash_map<Value, Value> roots_;  // of views
-  absl::flat_hash_map<Value, std::vector<std::pair<at::Tensor, Value>>>
-      views_;  // by root, itself too
+  HashMap<Value, Value> roots_;                                      // of views
+  HashMap<Value, std::vector<std::pair<at::Tensor, Value>>> views_;  // by root, itself too
 };
 
 // Whether two tensors of one memory are the same.

@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<Launcher>> KernelCache::get(
   const std::string common = digest({kAbiVersion, *identity, backend.preamble()});
 
   std::vector<Wanted> wanted;  // each kernel once
-  absl::flat_hash_map<std::string, size_t> place;
+  aten_bridge::HashMap<std::string, size_t> place;
   std::vector<size_t> places;
   for (const EmittedKernel* kernel : kernels) {
     std::string key = digest({common, kernel->name, kernel->text});

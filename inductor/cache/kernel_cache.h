@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/backend/device_backend.h"
 #include "inductor/cache/cache_directory.h"
 
@@ -66,7 +66,7 @@ class KernelCache {
   const CacheDirectory directory_;
   std::mutex mutex_;
   std::condition_variable settled_;
-  absl::flat_hash_map<std::string, Entry> entries_;
+  aten_bridge::HashMap<std::string, Entry> entries_;
 };
 
 }  // namespace inductor

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/emit/kernel_text.h"
 #include "inductor/emit/vector_shape.h"
 
@@ -81,7 +80,7 @@ class CppKernel : KernelText {
   void parallel_range(const std::vector<const Loop*>& loops);
 
   std::string functions_;
-  absl::flat_hash_map<const Reduce*, Accumulator> accumulators_;
+  HashMap<const Reduce*, Accumulator> accumulators_;
   std::vector<const Reduce*> begun_;  // in order, not yet ended
   int next_part_ = 0;
 };

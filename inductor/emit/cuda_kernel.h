@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/emit/kernel_text.h"
 #include "inductor/schedule/lane_map.h"
 
@@ -82,11 +80,11 @@ class CudaKernel : KernelText {
   const std::string index_;  // the type of indices
   const LaneMaps maps_;
   std::string leader_;  // the condition under which a thread writes what all computed
-  absl::flat_hash_map<const Reduce*, Accumulator> accumulators_;
-  absl::flat_hash_map<const Stmt*, std::string> wide_stores_;  // to what becomes one vector store
-  absl::flat_hash_set<int> dirty_;   // buffers in memory that lanes wrote since they met
-  absl::flat_hash_set<int> shared_;  // buffers that one lane may write and another one read
-  std::string scattered_row_;        // what the lanes of a group add up for one place
+  HashMap<const Reduce*, Accumulator> accumulators_;
+  HashMap<const Stmt*, std::string> wide_stores_;  // to what becomes one vector store
+  HashSet<int> dirty_;         // buffers in memory that lanes wrote since they met
+  HashSet<int> shared_;        // buffers that one lane may write and another one read
+  std::string scattered_row_;  // what the lanes of a group add up for one place
   int next_wide_ = 0;
 };
 

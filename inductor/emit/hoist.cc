@@ -1,8 +1,6 @@
 #include "inductor/emit/hoist.h"
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/ir/visit.h"
 
 namespace inductor {
@@ -38,9 +36,9 @@ class Hoister {
 
  private:
   const Loop& loop_;
-  absl::flat_hash_set<int> written_;
-  absl::flat_hash_map<const ExprNode*, bool> varies_;
-  absl::flat_hash_set<const ExprNode*> seen_;
+  HashSet<int> written_;
+  HashMap<const ExprNode*, bool> varies_;
+  HashSet<const ExprNode*> seen_;
 };
 
 }  // namespace

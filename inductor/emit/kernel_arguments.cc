@@ -102,9 +102,9 @@ class Collector {
   KernelArguments& out_;
   Path path_;
   std::vector<Symbol> loops_;
-  absl::flat_hash_set<int> seen_;
+  HashSet<int> seen_;
   std::vector<int> locals_;
-  absl::flat_hash_map<int, Local> local_of_;
+  HashMap<int, Local> local_of_;
 };
 
 }  // namespace

@@ -7,23 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/ir/loop.h"
 
 namespace inductor {
 
 struct KernelArguments {
-  std::vector<int> buffers;                     // in argument order
-  std::vector<Symbol> sizes;                    // in argument order
-  absl::flat_hash_set<int> written;             // of buffers
-  absl::flat_hash_map<int, std::string> names;  // of buffers and locals: in0, out0, tmp0
+  std::vector<int> buffers;         // in argument order
+  std::vector<Symbol> sizes;        // in argument order
+  HashSet<int> written;             // of buffers
+  HashMap<int, std::string> names;  // of buffers and locals: in0, out0, tmp0
   // Locals that are one value at a time: of one element, or indexed alike wherever they are used,
   // by loops around all of that.
-  absl::flat_hash_set<int> variables;
+  HashSet<int> variables;
   // The locals to declare at the start of a body: the innermost one that contains all their uses.
-  absl::flat_hash_map<const Stmt*, std::vector<int>> locals_of;  // key: the body's first statement
+  HashMap<const Stmt*, std::vector<int>> locals_of;  // key: the body's first statement
 };
 
 KernelArguments kernel_arguments(const LoopProgram& program, const Kernel& kernel);

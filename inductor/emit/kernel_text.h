@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/emit/emit.h"
 #include "inductor/emit/kernel_arguments.h"
 #include "inductor/emit/reductions.h"
@@ -63,7 +62,7 @@ class KernelText {
   std::vector<const Loop*> around_;
 
  private:
-  absl::flat_hash_set<int> undeclared_;  // variables whose first line is still to come
+  HashSet<int> undeclared_;  // variables whose first line is still to come
 };
 
 }  // namespace inductor

@@ -97,7 +97,7 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
     for (const Stmt& leaf : l.body) lane_leaf(leaf, values);
     return;
   }
-  absl::flat_hash_set<int> written;
+  HashSet<int> written;
   for (const Stmt& leaf : l.body) written.insert(written_buffer(leaf));
   const auto in_memory = [&](int b) { return program_.buffers[b].role != BufferRole::kLocal; };
 

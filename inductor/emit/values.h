@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/emit/dialect.h"
 #include "inductor/emit/writer.h"
 #include "inductor/ir/loop.h"
@@ -20,10 +18,10 @@ namespace inductor {
 
 // Names of what a kernel mentions.
 struct Names {
-  absl::flat_hash_map<int, std::string> buffers;
-  absl::flat_hash_set<int> variables;  // buffers that are one value at a time: no index
+  HashMap<int, std::string> buffers;
+  HashSet<int> variables;  // buffers that are one value at a time: no index
   // Rows that a group of threads keeps in registers: where the current element is.
-  absl::flat_hash_map<int, SymExpr> places;
+  HashMap<int, SymExpr> places;
   SymbolMap symbols;  // the program's sizes and the loop variables in scope, as named in the text
   int next_symbol_value = 0, next_hoisted = 0, next_accumulator = 0;
 
@@ -41,7 +39,7 @@ class Values {
     int width = 1;
     Symbol variable{'i', -1};  // the vector loop's, named as in the program
   };
-  using Named = absl::flat_hash_map<const ExprNode*, std::string>;
+  using Named = HashMap<const ExprNode*, std::string>;
 
   // `outer`: scalars named before the body.
   Values(const Values&) = delete;
@@ -84,8 +82,8 @@ class Values {
   Lanes lanes_;
   const Named& outer_;
   Named named_;
-  absl::flat_hash_map<const ExprNode*, int> uses_;
-  absl::flat_hash_map<const ExprNode*, Symbol> symbol_of_;  // names of another form, renamed
+  HashMap<const ExprNode*, int> uses_;
+  HashMap<const ExprNode*, Symbol> symbol_of_;  // names of another form, renamed
   ValueNaming naming_;
   int next_name_ = 0;
 };

@@ -1,8 +1,8 @@
 #include "inductor/ir/expr.h"
 
+#include <algorithm>
 #include <bit>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 
 #include "aten_bridge/base/check.h"
@@ -11,6 +11,7 @@
 namespace inductor {
 
 struct ExprNode {
+  size_t hash = 0;  // of the rest
   ScalarOp op;
   DType dtype;
   int buffer = -1;
@@ -19,12 +20,6 @@ struct ExprNode {
   std::vector<Expr> args{};
 
   friend bool operator==(const ExprNode& a, const ExprNode& b) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const ExprNode& n) {
-    h = H::combine(std::move(h), n.op, n.dtype, n.buffer, n.literal, n.index);
-    for (Expr arg : n.args) h = H::combine(std::move(h), arg.node());
-    return h;
-  }
 };
 
 ScalarOp Expr::op() const { return node_->op; }
@@ -49,29 +44,37 @@ int64_t Expr::integer() const {
 }
 
 namespace {
-
-struct NodeHash {
-  using is_transparent = void;
-  size_t operator()(const ExprNode* n) const { return absl::HashOf(*n); }
-  size_t operator()(const ExprNode& n) const { return absl::HashOf(n); }
-};
-struct NodeEqual {
-  using is_transparent = void;
-  bool operator()(const ExprNode* a, const ExprNode* b) const { return *a == *b; }
-  bool operator()(const ExprNode* a, const ExprNode& b) const { return *a == b; }
-};
-
+size_t hash_of(const ExprNode& n) {
+  size_t hash = absl::HashOf(n.op, n.dtype, n.buffer, n.literal, n.index);
+  for (Expr arg : n.args) hash = absl::HashOf(hash, arg.node());
+  return hash;
+}
 }  // namespace
 
 struct ExprPool::Table {
-  std::deque<ExprNode> nodes;  // addresses stay
-  absl::flat_hash_set<const ExprNode*, NodeHash, NodeEqual> index;
+  std::deque<ExprNode> nodes;            // addresses stay
+  std::vector<const ExprNode*> by_hash;  // each at its hash or behind it; at least half are null
 
   const ExprNode* intern(ExprNode node) {
-    return *index.lazy_emplace(node, [&](const auto& make) {
-      nodes.push_back(std::move(node));
-      make(&nodes.back());
-    });
+    if (2 * nodes.size() >= by_hash.size()) grow();
+    node.hash = hash_of(node);
+    const ExprNode*& place = *find(by_hash, node);
+    if (place == nullptr) place = &nodes.emplace_back(std::move(node));
+    return place;
+  }
+
+ private:
+  // Where the node or one equal to it is, or should be.
+  static const ExprNode** find(std::vector<const ExprNode*>& by_hash, const ExprNode& node) {
+    for (size_t i = node.hash;; ++i) {
+      const ExprNode*& place = by_hash[i & (by_hash.size() - 1)];
+      if (place == nullptr || *place == node) return &place;
+    }
+  }
+  void grow() {
+    std::vector<const ExprNode*> larger(std::max<size_t>(64, 2 * by_hash.size()));
+    for (const ExprNode& node : nodes) *find(larger, node) = &node;
+    by_hash = std::move(larger);
   }
 };
 

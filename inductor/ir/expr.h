@@ -22,11 +22,14 @@
 #include <vector>
 
 #include "aten_bridge/base/dtype.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/symbolic/expr.h"
 
 namespace inductor {
 
 using aten_bridge::DType;
+using aten_bridge::HashMap;
+using aten_bridge::HashSet;
 using aten_bridge::Symbol;
 using aten_bridge::SymExpr;
 

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/ir/expr.h"
 
 namespace inductor {
@@ -40,7 +40,7 @@ class NodeTable {
  private:
   static constexpr size_t kFew = 24;
   absl::InlinedVector<std::pair<const ExprNode*, T>, kFew> few_;
-  absl::flat_hash_map<const ExprNode*, T> many_;  // empty, or all of them
+  HashMap<const ExprNode*, T> many_;  // empty, or all of them
 };
 
 }  // namespace inductor

@@ -1,9 +1,9 @@
 #include <charconv>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
 
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/call_text.h"
 #include "inductor/ir/scalar_table.h"
@@ -169,7 +169,7 @@ class Parser {
   // ---- statements ----
 
   Stmt stmt(int depth, std::string* origin) {
-    absl::flat_hash_map<std::string, Expr> shared;
+    HashMap<std::string, Expr> shared;
     for (;; ++next_) {
       if (at_end() || is_closing()) throw SyntaxError{"the last line: expected a statement"};
       const Line& line = lines_[next_];
@@ -193,7 +193,7 @@ class Parser {
     while (!at_end() && lines_[next_].depth >= depth) body.push_back(stmt(depth, nullptr));
   }
 
-  using Shared = absl::flat_hash_map<std::string, Expr>;
+  using Shared = HashMap<std::string, Expr>;
 
   Stmt statement_head(Scanner& in, const Line& line, const Shared& shared) {
     Scanner ahead = in;
@@ -343,9 +343,9 @@ class Parser {
 
   std::string_view text_;
   LoopProgram program_;
-  absl::flat_hash_map<std::string, int> ids_;
+  HashMap<std::string, int> ids_;
   const BufferLookup lookup_ = [this](std::string_view name) -> std::optional<int> {
-    auto found = ids_.find(aten_bridge::to_absl(name));
+    auto found = ids_.find(std::string(name));
     if (found == ids_.end()) return std::nullopt;
     return found->second;
   };

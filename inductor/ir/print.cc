@@ -1,9 +1,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/ir/call_text.h"
@@ -41,7 +41,7 @@ std::string literal_text(Expr e) {
 class LeafPrinter {
  public:
   LeafPrinter(const LoopProgram& program, std::span<const Expr> roots) : program_(program) {
-    absl::flat_hash_map<const ExprNode*, int> uses;
+    HashMap<const ExprNode*, int> uses;
     std::vector<Expr> order;
     for_each_node(roots, [&](Expr e) {
       order.push_back(e);
@@ -89,7 +89,7 @@ class LeafPrinter {
 
   const LoopProgram& program_;
   std::vector<std::string> lines_;
-  absl::flat_hash_map<const ExprNode*, std::string> names_;
+  HashMap<const ExprNode*, std::string> names_;
 };
 
 std::string_view assignment(ReduceOp op) {

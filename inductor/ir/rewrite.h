@@ -5,8 +5,6 @@
 
 #include <functional>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "inductor/ir/loop.h"
 
 namespace inductor {

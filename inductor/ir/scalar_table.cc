@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
 #include "inductor/ir/scalar_reference.h"
 

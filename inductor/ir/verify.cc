@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/scalar_table.h"
 #include "inductor/ir/text.h"
@@ -50,7 +49,7 @@ class Verifier {
   }
 
   void buffers() const {
-    absl::flat_hash_set<std::string> names;
+    HashSet<std::string> names;
     for (const Buffer& b : program_.buffers) {
       require(names.insert(b.name).second, "two buffers named ", b.name);
       require(b.type.sizes.size() == b.type.strides.size(), b.name, ": strides unlike sizes");

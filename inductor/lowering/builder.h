@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/numerics.h"
 #include "aten_bridge/graph/graph.h"
 #include "inductor/ir/loop.h"
@@ -77,7 +76,7 @@ class Builder {
 
   aten_bridge::Numerics numerics_;
   LoopProgram program_;
-  absl::flat_hash_map<aten_bridge::Value, TensorRef> refs_;
+  HashMap<aten_bridge::Value, TensorRef> refs_;
   std::string origin_;
   int next_buffer_ = 0;
 };

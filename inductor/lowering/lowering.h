@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/numerics.h"
 #include "aten_bridge/graph/graph.h"
 #include "aten_bridge/graph/partition.h"
@@ -26,7 +25,7 @@ aten_bridge::Recompute recompute_of(const aten_bridge::Node& node);
 
 // Operators, or origins of operators, that are extern calls although they have a row. Views stay
 // what they are: they run nothing.
-using LeftToAten = absl::flat_hash_set<std::string>;
+using LeftToAten = HashSet<std::string>;
 
 // A graph's kernels run on one device: on the GPU, where any of its tensors is. A graph without
 // tensors is for the CPU.

@@ -7,8 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/verdict.h"
 #include "aten_bridge/symbolic/bounds.h"
 #include "inductor/ir/loop.h"
@@ -29,7 +28,7 @@ struct Access {
 };
 
 // Extents of loop variables. Variables are unique in a program, so one table serves all.
-using Extents = absl::flat_hash_map<Symbol, SymExpr>;
+using Extents = HashMap<Symbol, SymExpr>;
 void add_extents(std::span<const Stmt> body, Extents& extents);
 Bounds bounds_of(const SymExpr& index, std::span<const Bounds> symbol_bounds,
                  const Extents& extents);

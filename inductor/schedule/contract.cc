@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
@@ -18,9 +16,9 @@ namespace {
 // ---- Stores and loads ----
 
 void forward(ExprPool& pool, std::vector<Stmt>& body) {
-  absl::flat_hash_map<std::pair<int, SymExpr>, Expr> stored;
+  HashMap<std::pair<int, SymExpr>, Expr> stored;
   const auto forget = [&](int buffer) {  // something may have been added to it
-    absl::erase_if(stored, [&](const auto& entry) { return entry.first.first == buffer; });
+    erase_if(stored, [&](const auto& entry) { return entry.first.first == buffer; });
   };
   for (Stmt& stmt : body) {
     if (auto* loop = std::get_if<Loop>(&stmt)) {
@@ -45,12 +43,13 @@ void forward(ExprPool& pool, std::vector<Stmt>& body) {
   }
 }
 
-absl::flat_hash_set<int> read_buffers(const LoopProgram& program) {
-  absl::flat_hash_set<int> read;
+// By buffer.
+std::vector<bool> read_buffers(const LoopProgram& program) {
+  std::vector<bool> read(program.buffers.size());
   for (const Stmt& stmt : program.body)
-    for (int b : buffers_read(stmt)) read.insert(b);
+    for (int b : buffers_read(stmt)) read[b] = true;
   for (const auto& output : program.outputs)
-    if (output) read.insert(output->buffer);
+    if (output) read[output->buffer] = true;
   return read;
 }
 
@@ -92,8 +91,8 @@ void remove_empty_kernels(LoopProgram& program) {
 
 // ---- Locals ----
 
-absl::flat_hash_map<int, std::vector<Use>> uses_in(const Kernel& kernel) {
-  absl::flat_hash_map<int, std::vector<Use>> uses;
+HashMap<int, std::vector<Use>> uses_in(const Kernel& kernel) {
+  HashMap<int, std::vector<Use>> uses;
   for_each_leaf(kernel.body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
     const bool reduces = std::holds_alternative<Reduce>(leaf);
     for (const Access& a : accesses_of_leaf(leaf, around))
@@ -169,23 +168,25 @@ void forward_stores(LoopProgram& program, Kernel& kernel) { forward(program.pool
 
 void remove_unread(LoopProgram& program) {
   for (bool changed = true; changed;) {
-    const absl::flat_hash_set<int> read = read_buffers(program);
+    const std::vector<bool> read = read_buffers(program);
     changed = false;
     for (Stmt& stmt : program.body)
       if (auto* kernel = std::get_if<Kernel>(&stmt))
         changed |= remove_from(kernel->body, [&](int b) {
-          return program.buffers[b].role == BufferRole::kTemporary && !read.contains(b);
+          return program.buffers[b].role == BufferRole::kTemporary && !read[b];
         });
     remove_empty_kernels(program);
   }
 }
 
 void make_local(LoopProgram& program, const Features& features) {
-  absl::flat_hash_map<int, int> users;  // statements that use a buffer
+  std::vector<int> users(program.buffers.size());  // statements that use a buffer
   for (const Stmt& stmt : program.body) {
-    absl::flat_hash_set<int> used;
-    for (int b : buffers_read(stmt)) used.insert(b);
-    for (int b : buffers_written(stmt)) used.insert(b);
+    std::vector<int> used = buffers_read(stmt);
+    const std::vector<int> written = buffers_written(stmt);
+    used.insert(used.end(), written.begin(), written.end());
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
     for (int b : used) ++users[b];
   }
   for (Stmt& stmt : program.body) {

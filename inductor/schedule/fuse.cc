@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
@@ -58,6 +57,9 @@ class Merger {
   Verdict allows(const Loop& loop, const Loop& nest) const {
     const Alignment alignment = align(loop, nest);
     if (!alignment.verdict) return alignment.verdict;
+    std::vector<Access> ours = accesses(loop.body), theirs = accesses(nest.body);
+    keep_conflicts(ours, theirs);
+    if (ours.empty()) return Verdict::yes();
     // As if both were split and named alike.
     const Symbol rest{'i', program_.next_var}, other_rest{'i', program_.next_var + 1};
     Extents extents = outer_extents_;
@@ -69,8 +71,6 @@ class Merger {
     const auto value = [&](bool splits, Symbol inner) {
       return splits ? alignment.inner * var + SymExpr::symbol(inner) : var;
     };
-    std::vector<Access> ours = accesses(loop.body), theirs = accesses(nest.body);
-    keep_conflicts(ours, theirs);
     substitute(ours, {{loop.var, value(alignment.splits_first, rest)}});
     substitute(theirs, {{nest.var, value(alignment.splits_second, other_rest)}});
     return share_iterations(ours, theirs, loop.var, extents, program_);
@@ -137,7 +137,7 @@ int64_t shared_bytes_per_iteration(const LoopProgram& program, const std::vector
                                    Symbol innermost, std::span<const int> shared) {
   Extents extents;
   add_extents(body, extents);
-  absl::flat_hash_map<int, int64_t> span_of;
+  HashMap<int, int64_t> span_of;
   for_each_leaf(body, [&](std::span<const Loop* const> around, const Stmt& leaf) {
     const auto common = std::find_if(around.begin(), around.end(),
                                      [&](const Loop* l) { return l->var == innermost; });

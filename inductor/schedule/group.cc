@@ -1,9 +1,9 @@
 #include "inductor/schedule/group.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
@@ -18,26 +18,42 @@ namespace inductor {
 namespace {
 
 using aten_bridge::str_cat;
-using BufferSet = absl::flat_hash_set<int>;
 
 constexpr size_t kNear = 8;          // groups back: where small kernels join that share nothing
 constexpr size_t kMostBuffers = 48;  // of a kernel: more does not stay in registers and caches
 
-bool meet(const BufferSet& a, const std::vector<int>& b) {
-  return std::any_of(b.begin(), b.end(), [&](int x) { return a.contains(x); });
+// Buffers, sorted, each once.
+struct Uses {
+  std::vector<int> reads, writes;
+};
+
+Uses uses_of(const Stmt& stmt) { return {buffers_read(stmt), buffers_written(stmt)}; }
+
+bool has(const std::vector<int>& sorted, int buffer) {
+  return std::binary_search(sorted.begin(), sorted.end(), buffer);
+}
+
+bool meet(const std::vector<int>& a, const std::vector<int>& b) {
+  return std::any_of(b.begin(), b.end(), [&](int x) { return has(a, x); });
+}
+
+std::vector<int> either(const std::vector<int>& a, const std::vector<int>& b) {
+  std::vector<int> all;
+  all.reserve(a.size() + b.size());
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+  return all;
 }
 
 struct Group {
   std::vector<Stmt> body;  // one extern call, or loops
-  BufferSet reads, writes;
+  Uses uses;
   std::vector<std::string> origins;
   bool is_extern = false;
   std::optional<int64_t> time;  // occupancy.h; none: not asked for yet
 
-  bool uses(int buffer) const { return reads.contains(buffer) || writes.contains(buffer); }
-  void add_uses(const Stmt& stmt) {
-    for (int b : buffers_read(stmt)) reads.insert(b);
-    for (int b : buffers_written(stmt)) writes.insert(b);
+  bool has_use_of(int buffer) const { return has(uses.reads, buffer) || has(uses.writes, buffer); }
+  void add_uses(const Uses& more) {
+    uses = {either(uses.reads, more.reads), either(uses.writes, more.writes)};
   }
   // `origin`: names joined by ", ", as lowering and the passes leave them.
   void add_origins(const std::string& origin) {
@@ -45,10 +61,6 @@ struct Group {
          std::vector<std::string>(absl::StrSplit(origin, ", ", absl::SkipEmpty())))
       if (std::find(origins.begin(), origins.end(), name) == origins.end()) origins.push_back(name);
   }
-};
-
-struct Uses {
-  std::vector<int> reads, writes;
 };
 
 bool adds_by_place(const Stmt& stmt) {
@@ -59,13 +71,9 @@ bool adds_by_place(const Stmt& stmt) {
 // A single element, as a counter of steps.
 bool is_lone(const Stmt& stmt) { return !std::holds_alternative<Loop>(stmt); }
 
-bool must_follow(const Uses& later, const Group& earlier) {
+bool must_follow(const Uses& later, const Uses& earlier) {
   return meet(earlier.writes, later.reads) || meet(earlier.writes, later.writes) ||
          meet(earlier.reads, later.writes);
-}
-
-Uses uses_of(const Group& g) {
-  return {{g.reads.begin(), g.reads.end()}, {g.writes.begin(), g.writes.end()}};
 }
 
 class Grouper {
@@ -92,7 +100,7 @@ class Grouper {
  private:
   Group& append(Stmt stmt, const std::string& origin) {
     Group& g = groups_.emplace_back();
-    g.add_uses(stmt);
+    g.uses = uses_of(stmt);
     g.add_origins(origin);
     g.body.push_back(std::move(stmt));
     return g;
@@ -104,7 +112,7 @@ class Grouper {
   };
 
   void add(LoopNest nest) {
-    const Uses uses{buffers_read(nest.stmt), buffers_written(nest.stmt)};
+    const Uses uses = uses_of(nest.stmt);
     std::vector<Candidate> candidates;
     for (size_t k = groups_.size(); k-- > 0;) {
       if (groups_[k].is_extern) continue;
@@ -133,11 +141,8 @@ class Grouper {
 
   int64_t shared_bytes(const Group& g, const Uses& uses) const {
     int64_t bytes = 0;
-    BufferSet seen;
-    for (const auto* list : {&uses.reads, &uses.writes})
-      for (int b : *list)
-        if (g.uses(b) && seen.insert(b).second)
-          bytes += size_of(b) * (g.writes.contains(b) ? 2 : 1);
+    for (int b : either(uses.reads, uses.writes))
+      if (g.has_use_of(b)) bytes += size_of(b) * (has(g.uses.writes, b) ? 2 : 1);
     return bytes;
   }
 
@@ -154,12 +159,9 @@ class Grouper {
     std::vector<size_t> first;
     if (!order_allows(at, uses, &first))
       return "something between needs the one and feeds the other";
-    std::vector<int> shared;
-    for (const auto* list : {&uses.reads, &uses.writes})
-      for (int b : *list)
-        if (groups_[at].uses(b)) shared.push_back(b);
-    std::sort(shared.begin(), shared.end());
-    if (groups_[at].reads.size() + groups_[at].writes.size() > kMostBuffers)
+    std::vector<int> shared = either(uses.reads, uses.writes);
+    std::erase_if(shared, [&](int b) { return !groups_[at].has_use_of(b); });
+    if (groups_[at].uses.reads.size() + groups_[at].uses.writes.size() > kMostBuffers)
       return "too many buffers in one kernel";
     if (features_.has_lanes && (adds_by_place(nest.stmt) || adds_by_place(groups_[at].body[0])))
       return "sums by place run on their own";
@@ -175,7 +177,7 @@ class Grouper {
       g.time = fused;
     }
     g.body = std::move(fusion.body);
-    g.add_uses(nest.stmt);
+    g.add_uses(uses);
     g.add_origins(nest.origin);
     move_before(at, first);
     return "";
@@ -188,14 +190,14 @@ class Grouper {
     for (size_t k = groups_.size(); --k > at;) {
       const Group& g = groups_[k];
       const bool is_needed = std::any_of(needed.begin(), needed.end(),
-                                         [&](const Uses& u) { return must_follow(u, g); });
+                                         [&](const Uses& u) { return must_follow(u, g.uses); });
       // Extern calls keep their order among themselves: they may draw random numbers.
       const bool keeps_order =
           g.is_extern &&
           std::any_of(first->begin(), first->end(), [&](size_t f) { return groups_[f].is_extern; });
       if (!is_needed && !keeps_order) continue;
-      if (must_follow(uses_of(g), groups_[at])) return false;
-      needed.push_back(uses_of(g));
+      if (must_follow(g.uses, groups_[at].uses)) return false;
+      needed.push_back(g.uses);
       first->push_back(k);
     }
     std::reverse(first->begin(), first->end());

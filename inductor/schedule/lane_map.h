@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/ir/loop.h"
 
 namespace inductor {
@@ -26,7 +25,7 @@ struct LaneMap {
 // Where in the lane's own row its current element is, while it walks: "8*k0 + l0".
 SymExpr row_place(const LaneMap& map);
 
-using LaneMaps = absl::flat_hash_map<SymExpr, LaneMap>;
+using LaneMaps = HashMap<SymExpr, LaneMap>;
 
 // Elements of a lane's widest access: of half types; more would cost registers.
 inline constexpr int kMostWide = 8;

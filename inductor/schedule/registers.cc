@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
@@ -45,7 +44,7 @@ void replace_loads(ExprPool& pool, Stmt& stmt, const std::function<Expr(Expr)>& 
 }
 
 // A Reduce inside of `loop` whose single result is complete where the loop ends.
-Reduce* single_result(Loop& loop, const absl::flat_hash_set<int>& read) {
+Reduce* single_result(Loop& loop, const HashSet<int>& read) {
   Reduce* found = nullptr;
   const std::function<void(std::vector<Stmt>&, std::vector<Symbol>&)> visit =
       [&](std::vector<Stmt>& body, std::vector<Symbol>& vars) {
@@ -102,8 +101,7 @@ bool is_local(const LoopProgram& program, int buffer) {
   return program.buffers[buffer].role == BufferRole::kLocal;
 }
 
-void keep_values_in(LoopProgram& program, std::vector<Stmt>& body,
-                    const absl::flat_hash_set<int>& read) {
+void keep_values_in(LoopProgram& program, std::vector<Stmt>& body, const HashSet<int>& read) {
   for (size_t i = 0; i < body.size(); ++i) {
     if (auto* store = std::get_if<Store>(&body[i])) {
       const bool is_kept =
@@ -149,7 +147,7 @@ struct RowReads {
 const Symbol kAnyVariable{'i', -1};
 
 std::map<RowKey, RowReads> rows_read(const std::vector<Stmt>& body, const SymExpr& extent,
-                                     const absl::flat_hash_set<int>& excluded) {
+                                     const HashSet<int>& excluded) {
   std::map<RowKey, RowReads> rows;
   for (size_t i = 0; i < body.size(); ++i) {
     const auto* loop = std::get_if<Loop>(&body[i]);
@@ -170,8 +168,7 @@ std::map<RowKey, RowReads> rows_read(const std::vector<Stmt>& body, const SymExp
   return rows;
 }
 
-void keep_rows_in(LoopProgram& program, std::vector<Stmt>& body,
-                  const absl::flat_hash_set<int>& excluded) {
+void keep_rows_in(LoopProgram& program, std::vector<Stmt>& body, const HashSet<int>& excluded) {
   std::vector<SymExpr> extents;
   for (Stmt& stmt : body) {
     auto* loop = std::get_if<Loop>(&stmt);
@@ -222,7 +219,7 @@ bool lanes_can_keep(std::span<const Use> uses, const SymExpr& dropped, int64_t s
 }
 
 void keep_values(LoopProgram& program, Kernel& kernel) {
-  absl::flat_hash_set<int> read;
+  HashSet<int> read;
   for (const Stmt& stmt : kernel.body)
     for (int b : buffers_read(stmt)) read.insert(b);
   // A scatter may change what was stored.
@@ -233,7 +230,7 @@ void keep_values(LoopProgram& program, Kernel& kernel) {
 }
 
 void keep_rows(LoopProgram& program, Kernel& kernel) {
-  absl::flat_hash_set<int> excluded;
+  HashSet<int> excluded;
   for (const Stmt& stmt : kernel.body)
     for (int b : buffers_written(stmt)) excluded.insert(b);
   keep_rows_in(program, kernel.body, excluded);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
@@ -194,7 +194,7 @@ std::optional<Expr> mean_of(LoopProgram& program, const Sum& sum, const Sum& squ
 }  // namespace
 
 void read_variances_once(LoopProgram& program, const Features& features) {
-  absl::flat_hash_map<int, size_t> sums;  // where what is written is added up
+  aten_bridge::HashMap<int, size_t> sums;  // where what is written is added up
   std::vector<std::vector<Stmt>> instead(program.body.size());
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Reduce* reduce = sum_in(program.body[i]);

@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 #include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/graph/pad_products.h"
 #include "aten_bridge/graph/text.h"
@@ -67,7 +67,7 @@ std::vector<at::Tensor> inputs_for(const Graph& graph) {
 CompiledGraph in_aten(const Graph& graph) {
   CompiledGraph result;
   KernelPlan& plan = result.plan;
-  absl::flat_hash_map<aten_bridge::Value, int> buffers;
+  aten_bridge::HashMap<aten_bridge::Value, int> buffers;
   const auto add = [&](aten_bridge::Value value, Storage storage) {
     const int index = static_cast<int>(plan.buffers.size());
     plan.buffers.push_back({absl::StrCat("buf", index), value.type(), storage, 0});

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/bytecode/exception_table.h"
@@ -126,7 +126,7 @@ class Assembler {
 
   const Bytecode& code_;
   std::vector<Placed> placed_;
-  absl::flat_hash_map<const Instruction*, int> index_;
+  aten_bridge::HashMap<const Instruction*, int> index_;
   int end_ = 0;
   std::string bytes_;
   LineTableWriter lines_{code_.version, code_.first_line};

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "torchdyn/bytecode/instruction.h"
 
@@ -31,7 +31,7 @@ class Liveness {
 
   SlotCounts counts_;
   std::vector<Slots> live_;  // before each instruction
-  absl::flat_hash_map<const Instruction*, int> index_;
+  aten_bridge::HashMap<const Instruction*, int> index_;
 };
 
 }  // namespace torchdyn

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "aten_bridge/base/str_cat.h"
 
@@ -51,7 +51,7 @@ std::string_view opcode_name(Opcode op) { return row(op).name; }
 
 std::optional<Opcode> opcode_named(std::string_view name) {
   static const auto* const by_name = [] {
-    auto* names = new absl::flat_hash_map<std::string, Opcode>;
+    auto* names = new aten_bridge::HashMap<std::string, Opcode>;
     for (int i = 0; i < kOpcodes; ++i) names->emplace(kRows[i].name, static_cast<Opcode>(i));
     return names;
   }();

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -124,8 +124,8 @@ class Parser {
   int line_ = 0;
   std::optional<PythonVersion> version_;
   Bytecode code_{PythonVersion::k3_11, 0};
-  absl::flat_hash_map<std::string, Instruction*> labels_;
-  absl::flat_hash_map<std::string, const ExceptionHandler*> handlers_;
+  aten_bridge::HashMap<std::string, Instruction*> labels_;
+  aten_bridge::HashMap<std::string, const ExceptionHandler*> handlers_;
   std::vector<std::string> handler_targets_;  // in the order of the handlers
   std::vector<std::pair<Instruction*, std::string>> jumps_;
 };

@@ -1,5 +1,5 @@
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "aten_bridge/base/hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/bytecode/text.h"
@@ -29,7 +29,7 @@ std::string print_position(const Position& p) {
 class Printer {
  public:
   Printer(const Bytecode& code, const Annotate& annotate) : code_(code), annotate_(annotate) {
-    absl::flat_hash_set<const Instruction*> targets;
+    aten_bridge::HashSet<const Instruction*> targets;
     for (const Instruction& i : code.instructions)
       if (i.target) targets.insert(i.target);
     for (const ExceptionHandler& handler : code.handlers) {
@@ -76,8 +76,8 @@ class Printer {
 
   const Bytecode& code_;
   const Annotate& annotate_;
-  absl::flat_hash_map<const Instruction*, int> labels_;
-  absl::flat_hash_map<const ExceptionHandler*, int> handlers_;
+  aten_bridge::HashMap<const Instruction*, int> labels_;
+  aten_bridge::HashMap<const ExceptionHandler*, int> handlers_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "aten_bridge/base/str_cat.h"
 
@@ -65,8 +65,8 @@ class StackWalk {
   void fail(const std::string& message) { error_ = absl::InvalidArgumentError(message); }
 
   const Bytecode& code_;
-  absl::flat_hash_map<const Instruction*, const Instruction*> next_;
-  absl::flat_hash_map<const Instruction*, int> height_;
+  aten_bridge::HashMap<const Instruction*, const Instruction*> next_;
+  aten_bridge::HashMap<const Instruction*, int> height_;
   std::vector<const Instruction*> pending_;
   int highest_ = 0;
   absl::Status error_;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "aten_bridge/base/hash_map.h"
 
 #include "torchdyn/cpython/eval_hook.h"
 
@@ -43,7 +43,7 @@ class FrameCapture : public Evaluator {
   PyRef backend_;
   std::string library_;  // the folder of torch, whose own frames are its business
   std::vector<Event> events_;
-  absl::flat_hash_set<std::string> told_;
+  aten_bridge::HashSet<std::string> told_;
 };
 
 }  // namespace torchdyn

@@ -8,8 +8,7 @@
 #include <c10/core/DefaultDtype.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/convert.h"
@@ -87,7 +86,7 @@ class WideDefault {
 Run varied(const Graph& program, Variation variation) {
   return [&program, variation](const Tensors& inputs) {
     at::manual_seed(variation.noise);
-    absl::flat_hash_map<Value, Tensor> tensors;
+    aten_bridge::HashMap<Value, Tensor> tensors;
     for (size_t i = 0; i < inputs.size(); ++i) tensors[program.inputs()[i]] = inputs[i];
     for (const auto& node : program.nodes()) {
       const bool rounds = variation.noise && !is_exact(*node) && is_fresh(*node);

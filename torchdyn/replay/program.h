@@ -17,8 +17,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/graph.h"
 
 namespace replay {
@@ -51,8 +50,8 @@ class Builder {
   void check_indices(const aten_bridge::Node& node) const;
 
   aten_bridge::Graph program_;
-  absl::flat_hash_map<aten_bridge::Value, at::Tensor> tensors_;
-  absl::flat_hash_map<const void*, bool> is_rounded_;  // by storage
+  aten_bridge::HashMap<aten_bridge::Value, at::Tensor> tensors_;
+  aten_bridge::HashMap<const void*, bool> is_rounded_;  // by storage
 };
 
 }  // namespace replay

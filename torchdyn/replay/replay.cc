@@ -6,9 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/options.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/generalize.h"
@@ -106,7 +105,7 @@ Graph as_program(Graph graph) {
         if (node->outputs[i]) all.emplace_back(node->output(i));
     graph.set_outputs(std::move(all));
   }
-  absl::flat_hash_map<Value, int64_t> limits;
+  aten_bridge::HashMap<Value, int64_t> limits;
   for (const auto& node : graph.nodes())
     for (const IndexUse& use : index_uses(*node)) {
       const auto& sizes = use.indexed.type().sizes;

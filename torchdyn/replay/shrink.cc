@@ -7,9 +7,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/boxed.h"
@@ -197,9 +195,9 @@ class Replay {
   const Graph& program_;
   const Edit& edit_;
   Builder builder_;
-  absl::flat_hash_set<const Node*> needed_;
-  absl::flat_hash_map<Value, Value> values_;
-  absl::flat_hash_map<Value, int64_t> limits_;  // of index inputs
+  aten_bridge::HashSet<const Node*> needed_;
+  aten_bridge::HashMap<Value, Value> values_;
+  aten_bridge::HashMap<Value, int64_t> limits_;  // of index inputs
 };
 
 // ---- The edits, the boldest first ---------------------------------------------------------------

@@ -1,7 +1,6 @@
 #include <array>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/ir/call_text.h"
@@ -148,7 +147,7 @@ class PlanParser {
 
   Scanner in_;
   KernelPlan plan_;
-  absl::flat_hash_map<std::string, int> indices_;
+  HashMap<std::string, int> indices_;
   const BufferLookup lookup_ = [this](std::string_view name) -> std::optional<int> {
     auto found = indices_.find(std::string(name));
     if (found == indices_.end()) return std::nullopt;

@@ -7,9 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/text.h"
 
 namespace aten_bridge {
@@ -292,7 +291,7 @@ class Machine {
   std::vector<double> drawn;
 
   std::vector<std::optional<Numbers>> run(const Graph& g, const std::vector<Numbers>& inputs) {
-    absl::flat_hash_map<Value, Numbers> values;
+    aten_bridge::HashMap<Value, Numbers> values;
     for (size_t i = 0; i < inputs.size(); ++i) values[g.inputs().at(i)] = inputs[i];
     for (const auto& node : g.nodes()) {
       std::vector<Numbers> args;

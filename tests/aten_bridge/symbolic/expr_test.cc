@@ -228,7 +228,7 @@ TEST(SymExprProperty, SubstitutingValuesIsEvaluating) {
   for (uint32_t seed = 0; seed < 1000; ++seed) {
     Generator g(seed);
     const Sample s = g.sample(1 + seed % 5);
-    absl::flat_hash_map<Symbol, SymExpr> values;
+    aten_bridge::HashMap<Symbol, SymExpr> values;
     for (Symbol x : s.expr.symbols()) values[x] = g.value_of(x);
     EXPECT_EQ(s.expr.substitute(values), s.value) << "seed " << seed << ": " << s.expr.str();
   }

@@ -5,9 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "inductor/ir/value_bounds.h"
 #include "inductor/ir/visit.h"
 
@@ -166,13 +165,13 @@ class Interpreter {
   }
 
   ScalarValue value_of(Expr e) {
-    absl::flat_hash_map<const ExprNode*, ScalarValue> done;
+    aten_bridge::HashMap<const ExprNode*, ScalarValue> done;
     const Expr roots[] = {e};
     for_each_node(roots, [&](Expr n) { done[n.node()] = compute(n, done); });
     return done[e.node()];
   }
 
-  ScalarValue compute(Expr e, const absl::flat_hash_map<const ExprNode*, ScalarValue>& done) {
+  ScalarValue compute(Expr e, const aten_bridge::HashMap<const ExprNode*, ScalarValue>& done) {
     switch (e.op()) {
       case ScalarOp::constant:
         return is_floating(e.dtype()) ? ScalarValue::of(e.dtype(), e.floating())
@@ -235,7 +234,7 @@ class Interpreter {
   const CallExtern& call_;
   std::vector<Array> arrays_;
   std::vector<std::vector<bool>> written_;
-  absl::flat_hash_map<Symbol, int64_t> vars_;
+  aten_bridge::HashMap<Symbol, int64_t> vars_;
   std::vector<const Loop*> around_;
 };
 
