@@ -70,6 +70,21 @@ class CompiledBackward final : public torch::autograd::Node {
   // `generators`: their states before forward, where it draws.
   CompiledBackward(std::shared_ptr<const CompiledFunction> fn, std::vector<at::Tensor> generators)
       : fn_(std::move(fn)), generators_(std::move(generators)) {}
+  ~CompiledBackward() override {
+    if (is_gone_) *is_gone_ = true;
+  }
+
+  // LibTorch's way takes a chain of nodes apart without recursion, and asks for memory to do so;
+  // where there is none, nodes go one inside the other.
+  static void destroy(torch::autograd::Node* node) noexcept {
+    bool is_gone = false;
+    static_cast<CompiledBackward*>(node)->is_gone_ = &is_gone;
+    try {
+      torch::autograd::deleteNode(node);
+    } catch (...) {
+      if (!is_gone) delete node;
+    }
+  }
 
   std::string name() const override { return "CompiledFunctionBackward"; }
 
@@ -225,7 +240,8 @@ class CompiledBackward final : public torch::autograd::Node {
   const std::vector<at::Tensor> generators_;
   std::vector<SavedVariable> saved_;  // in backward's order
   std::vector<SavedVariable>
-      other_primals_;  // for the joint graph: those that saved_ lacks, in order
+      other_primals_;        // for the joint graph: those that saved_ lacks, in order
+  bool* is_gone_ = nullptr;  // told by the destructor
 };
 
 bool wants_gradient(const CompiledFunction& fn, const std::vector<at::Tensor>& primals) {
@@ -272,7 +288,7 @@ std::vector<at::Tensor> run(const std::shared_ptr<const CompiledFunction>& fn,
   if (fn->draws && fn->joint) generators = GeneratorStates::get();
   std::vector<at::Tensor> outputs = run_forward(*fn, primals);
   const std::shared_ptr<CompiledBackward> node(new CompiledBackward(fn, std::move(generators)),
-                                               torch::autograd::deleteNode);
+                                               CompiledBackward::destroy);
   node->set_next_edges(torch::autograd::collect_next_edges(primals));
   for (int i = 0; i < fn->results; ++i)
     if (fn->differentiable[i]) {
