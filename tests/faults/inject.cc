@@ -86,6 +86,8 @@ void call_in_threads(Subject& s, int count) {
 
 const Step kSteps[] = {
     {"first call", nothing, call},
+    {"first step", nothing, train},
+    {"first inference", stop_training, evaluate},
     {"build", nothing, call, /*builds=*/true},
     {"warm call", train_twice, call},
     {"backward", [](Subject& s) { train_twice(s), call(s); }, backward},
