@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "aten_bridge/base/hash_map.h"
-
 #include "aten_bridge/base/check.h"
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/graph/extract.h"
 #include "aten_bridge/graph/view_strides.h"
 

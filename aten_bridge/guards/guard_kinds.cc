@@ -1,5 +1,7 @@
 #include "aten_bridge/guards/guard_kinds.h"
 
+#include <mutex>
+
 #include <torch/csrc/autograd/variable.h>
 
 namespace aten_bridge::kinds {
@@ -46,7 +48,11 @@ bool each_pair(std::span<const at::Tensor> tensors, Visit visit) noexcept(noexce
 
 int64_t Handles::read(const at::Tensor& t) noexcept {
   const auto* meta = torch::autograd::impl::get_autograd_meta(t);
-  const bool accumulated = meta && !meta->grad_accumulator_.expired();
+  bool accumulated = false;
+  if (meta) {  // another thread's backward may make one meanwhile
+    const std::lock_guard lock(meta->mutex_);
+    accumulated = !meta->grad_accumulator_.expired();
+  }
   return static_cast<int64_t>(t.use_count()) - (accumulated ? 1 : 0);
 }
 

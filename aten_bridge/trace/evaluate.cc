@@ -7,6 +7,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/fake/fake_tensor.h"
 #include "aten_bridge/trace/boxed.h"
 #include "aten_bridge/trace/capture.h"

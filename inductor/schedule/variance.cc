@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "aten_bridge/base/hash_map.h"
-
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "aten_bridge/base/hash_map.h"
-
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/bytecode/exception_table.h"
 #include "torchdyn/bytecode/line_table.h"

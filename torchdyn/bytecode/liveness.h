@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "aten_bridge/base/hash_map.h"
-
 #include "torchdyn/bytecode/instruction.h"
 
 namespace torchdyn {

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "aten_bridge/base/hash_map.h"
-
 #include "aten_bridge/base/str_cat.h"
 
 namespace torchdyn {
@@ -52,10 +51,11 @@ std::string_view opcode_name(Opcode op) { return row(op).name; }
 std::optional<Opcode> opcode_named(std::string_view name) {
   static const auto* const by_name = [] {
     auto* names = new aten_bridge::HashMap<std::string, Opcode>;
-    for (int i = 0; i < kOpcodes; ++i) names->emplace(kRows[i].name, static_cast<Opcode>(i));
+    for (int i = 0; i < kOpcodes; ++i)
+      names->emplace(std::string(kRows[i].name), static_cast<Opcode>(i));
     return names;
   }();
-  const auto found = by_name->find(aten_bridge::to_absl(name));
+  const auto found = by_name->find(std::string(name));
   return found == by_name->end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -1,10 +1,10 @@
 #include <vector>
 
-#include "aten_bridge/base/hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/bytecode/text.h"
 

@@ -1,6 +1,4 @@
 #include "aten_bridge/base/hash_map.h"
-#include "aten_bridge/base/hash_map.h"
-
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/bytecode/text.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "aten_bridge/base/hash_map.h"
-
 #include "torchdyn/cpython/eval_hook.h"
 
 namespace torchdyn {
