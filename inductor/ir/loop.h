@@ -116,9 +116,11 @@ struct Kernel {  // one launch; made by the scheduler
   // On a GPU, a group of `lanes` threads runs an iteration of the parallel loops together: vector
   // loops are divided among them, all else is done by each. A block holds `groups` of them, which
   // take iterations of their own. A parallel loop of kind kReduction, right inside of the serial
-  // ones, is divided among the groups of one block, which combine what they reduced; around a
-  // Scatter, among blocks: that of the first iteration that reaches a place adds all of them, in an
-  // order that does not change. 0 lanes: a kernel of the CPU, where lanes are vector registers'.
+  // ones, is divided among the groups of one block, which combine what they reduced (it need not
+  // reduce anything); statements behind it are for the group that has the results. Around a
+  // Scatter it is divided among blocks: that of the first iteration that reaches a place adds all
+  // of them, in an order that does not change. 0 lanes: a kernel of the CPU, where lanes are vector
+  // registers'.
   int lanes = 0, groups = 1;
 };
 

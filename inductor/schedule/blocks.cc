@@ -11,18 +11,15 @@
 #include "inductor/schedule/chain.h"
 #include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
+#include "inductor/schedule/device_size.h"
 #include "inductor/schedule/lane_map.h"
 
 namespace inductor {
 namespace {
 
-constexpr int kWarp = 32;
-constexpr int kMostLanes = 1024;
 constexpr int kFlatThreads = 256;
-constexpr int kGroups = 8;              // warps of a block
-constexpr int kGroupsOfPlace = 16;      // which add up the rows of one place: some have thousands
-constexpr int64_t kEnoughBlocks = 256;  // two for each processor of a large GPU
-constexpr int64_t kFull = 256 * 1024;   // threads that run on one at the same time
+constexpr int kGroups = 8;          // warps of a block
+constexpr int kGroupsOfPlace = 16;  // which add up the rows of one place: some have thousands
 
 // Several iterations may scatter to one element.
 bool may_collide(const Loop& loop) {
@@ -104,9 +101,7 @@ bool needs_sums_only(std::span<const Stmt> body) {
 
 // ---- Parts of a warp ----
 
-constexpr int kSector = 32;             // bytes that memory moves at once
 constexpr int kGoodAccess = 8;          // bytes of a lane's access
-constexpr int64_t kBusy = 64 * 1024;    // threads
 constexpr int64_t kMostRegisters = 48;  // for parts of rows, where lanes are few
 
 // How long lanes take over the elements of a vector loop, in elements: more where some are idle,
@@ -170,9 +165,9 @@ std::optional<double> time_with(const LoopProgram& program, Kernel& kernel, int 
 
 // As many threads of a block as leave each the registers that it needs.
 int threads_with_registers(const LoopProgram& program, const Kernel& kernel, int threads) {
-  constexpr int64_t kAll = 64 * 1024, kOwn = 40;  // of a processor; of a thread, besides rows
+  constexpr int64_t kOwn = 40;  // of a thread, besides rows
   const int64_t each = kOwn + registers_of_rows(program, kernel, lane_maps(program, kernel));
-  while (threads > 256 && threads * each > kAll) threads /= 2;
+  while (threads > 256 && threads * each > kRegistersOfBlocks) threads /= 2;
   return threads;
 }
 
@@ -181,7 +176,8 @@ int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups) {
   constexpr double kAsGood = 1.05;
   int best = kWarp;
   std::optional<double> least = time_with(program, kernel, kWarp);
-  for (int lanes = kWarp / 2; least && lanes > 0 && groups * lanes >= kBusy; lanes /= 2) {
+  for (int lanes = kWarp / 2; least && lanes > 0 && groups * lanes >= kBusyThreads / 2;
+       lanes /= 2) {
     const std::optional<double> time = time_with(program, kernel, lanes);
     if (!time) break;
     if (*time * kAsGood >= *least) continue;
@@ -192,17 +188,18 @@ int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups) {
 }
 
 int lanes_of_one_block(const SymExpr& extent) {
-  const int64_t n = extent.constant().value_or(kMostLanes);
-  return static_cast<int>(std::clamp<int64_t>((n + kWarp - 1) / kWarp * kWarp, kWarp, kMostLanes));
+  const int64_t n = extent.constant().value_or(kMostThreads);
+  return static_cast<int>(
+      std::clamp<int64_t>((n + kWarp - 1) / kWarp * kWarp, kWarp, kMostThreads));
 }
 
 }  // namespace
 
 int lanes_for(const SymExpr& extent) {
   int64_t lanes = kWarp;
-  const int64_t n = extent.constant().value_or(kRowOfLane * kMostLanes);
+  const int64_t n = extent.constant().value_or(kRowOfLane * kMostThreads);
   if (n > kWarp * kRowOfLane) lanes = 256;
-  if (n > 256 * kRowOfLane) lanes = kMostLanes;
+  if (n > 256 * kRowOfLane) lanes = kMostThreads;
   return static_cast<int>(lanes);
 }
 
@@ -266,7 +263,7 @@ void choose_blocks(const LoopProgram& program, Kernel& kernel) {
   if (inside && pays_to_divide(*inside, iterations) && can_be_divided(*inside) &&
       needs_sums_only(body)) {
     int threads = kWarp * kGroups;
-    while (threads < kMostLanes && iterations * threads < kFull) threads *= 2;
+    while (threads < kMostThreads && iterations * threads < kAllThreads) threads *= 2;
     const int64_t rows = trip_count(*inside);
     kernel.lanes = lanes_of_warp(program, kernel, iterations * rows);
     kernel.groups = threads_with_registers(program, kernel, threads) / kernel.lanes;

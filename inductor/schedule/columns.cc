@@ -5,13 +5,13 @@
 #include "inductor/ir/visit.h"
 #include "inductor/schedule/access.h"
 #include "inductor/schedule/cost.h"
+#include "inductor/schedule/device_size.h"
 #include "inductor/schedule/nest.h"
 
 namespace inductor {
 namespace {
 
-constexpr int64_t kEnoughBlocks = 256;
-constexpr int64_t kFewestColumns = 32;  // of a block: one a lane
+constexpr int64_t kFewestColumns = kWarp;  // of a block: one a lane
 
 // The innermost loop of perfect loops; null where they are not perfect.
 const Loop* innermost_of(const Stmt& stmt) {

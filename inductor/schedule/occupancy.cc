@@ -8,12 +8,12 @@
 #include "inductor/schedule/blocks.h"
 #include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
+#include "inductor/schedule/device_size.h"
 #include "inductor/schedule/nest.h"
 
 namespace inductor {
 namespace {
 
-constexpr int64_t kEnoughThreads = 128 * 1024;  // of a large GPU, each with bytes on their way
 constexpr int64_t kStep = 64 * 1024;  // what one thread's next iteration costs, as bytes of all
 
 // Of all iterations of the loops around. What does not change along a loop is read once.
@@ -72,7 +72,7 @@ int64_t time(LoopProgram& program, const std::vector<Stmt>& body) {
   for_each_leaf(kernel.body, [&](Loops around, const Stmt& leaf) {
     const int64_t threads = std::max<int64_t>(1, threads_of(kernel, around));
     const int64_t bytes = bytes_moved(program, around, leaf);
-    time += std::max(threads < kEnoughThreads ? bytes * kEnoughThreads / threads : bytes,
+    time += std::max(threads < kBusyThreads ? bytes * kBusyThreads / threads : bytes,
                      steps_of(kernel, around) * kStep);
   });
   program.next_var = next_var;

@@ -6,12 +6,12 @@
 #include "inductor/schedule/access.h"
 #include "inductor/schedule/chain.h"
 #include "inductor/schedule/cost.h"
+#include "inductor/schedule/device_size.h"
 
 namespace inductor {
 namespace {
 
 constexpr int64_t kElementsOfBlock = 32 * 1024;  // 256 threads have 16 accesses of 8 each
-constexpr int64_t kEnoughBlocks = 512;
 constexpr int64_t kFewestRows = 8;
 
 // Bytes of an element that are each row's own, and those that all rows read.
@@ -53,7 +53,7 @@ void take_rows_together(LoopProgram& program, Kernel& kernel) {
   around /= columns * all;
   int64_t rows = 1;
   while (2 * rows * columns <= kElementsOfBlock && all % (2 * rows) == 0 &&
-         around * (all / (2 * rows)) >= kEnoughBlocks)
+         around * (all / (2 * rows)) >= 2 * kEnoughBlocks)
     rows *= 2;
   if (rows < kFewestRows) return;
   Loop outer = strip(program, *chain, at, rows);
