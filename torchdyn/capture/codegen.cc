@@ -18,6 +18,7 @@ class Codegen {
       : gil_(gil), parts_(take_apart(gil, code)), code_(running_version(), code.first_line()) {
     const int line = code.first_line();
     position_ = {line, line, -1, -1};
+    own_slots_ = code.slots() - code.free_slots();
     slots_ = code.arguments();
     if (code.free_slots() > 0) emit(Opcode::COPY_FREE_VARS, code.free_slots());
     emit(Opcode::RESUME);
@@ -45,6 +46,18 @@ class Codegen {
         load(*source.base());
         constant(source.name());
         return emit(Opcode::BINARY_SUBSCR);
+      case Source::Kind::kElement:
+        load(*source.base());
+        constant(owned(PyLong_FromLong(source.slot())));
+        return emit(Opcode::BINARY_SUBSCR);
+      case Source::Kind::kTypeMember:
+        load(*source.base());
+        emit(Opcode::LOAD_ATTR, name_argument(name("__class__")));
+        return emit(Opcode::LOAD_ATTR, name_argument(source.name()));
+      case Source::Kind::kPart:
+      case Source::Kind::kCell:
+        load(*source.base());
+        return emit(Opcode::LOAD_ATTR, name_argument(source.name()));
     }
   }
 
@@ -95,26 +108,39 @@ class Codegen {
   }
 
   // The frame's own locals and cells are gone, one local of ours has come.
-  uint32_t free_moved_by() const {
-    const auto size = [](const PyRef& names) { return PyTuple_GET_SIZE(names.get()); };
-    return static_cast<uint32_t>(size(parts_.locals) + size(parts_.cells)) - (slots_ + 1);
-  }
+  uint32_t free_moved_by() const { return own_slots_ - (slots_ + 1); }
 
   const Gil& gil_;
   CodeParts parts_;
   Bytecode code_;
   Position position_;
+  uint32_t own_slots_;  // before the free variables', in the frame's own code
   uint32_t slots_;
   std::vector<PyRef> constants_, names_;
 };
 
-// Leaves the value on the stack.
-void make(Codegen& code, const std::vector<VarRef>& results, const VarRef& value) {
+// Leaves the value on the stack. `made` are lists and dicts that are there: others of the result
+// would have to be the same ones.
+void make(Codegen& code, const std::vector<VarRef>& results, std::vector<VarRef>* made,
+          const VarRef& value) {
   if (value->source()) return code.load(*value->source());
+  const auto* const dict = dynamic_cast<const DictVariable*>(value.get());
+  const auto* const sequence = dynamic_cast<const SequenceVariable*>(value.get());
+  if (dict || (sequence && sequence->is_list())) {
+    if (std::find(made->begin(), made->end(), value) != made->end())
+      break_graph(BreakReason::kResult, "one " + value->type_name() + " at two places");
+    made->push_back(value);
+  }
+  if (dict) {
+    for (const auto& [key, item] : dict->entries()) {
+      code.constant(key->object());
+      make(code, results, made, item);
+    }
+    return code.emit(Opcode::BUILD_MAP, static_cast<uint32_t>(dict->entries().size()));
+  }
   if (const auto* items = value->items()) {
-    for (const VarRef& item : *items) make(code, results, item);
-    const bool is_list = static_cast<const SequenceVariable&>(*value).is_list();
-    return code.emit(is_list ? Opcode::BUILD_LIST : Opcode::BUILD_TUPLE,
+    for (const VarRef& item : *items) make(code, results, made, item);
+    return code.emit(sequence->is_list() ? Opcode::BUILD_LIST : Opcode::BUILD_TUPLE,
                      static_cast<uint32_t>(items->size()));
   }
   const auto result = std::find(results.begin(), results.end(), value);
@@ -137,7 +163,8 @@ PyRef replacement_code(const Gil& gil, CodeView original,
   for (const OutputGraph::Input& input : inputs) code.load(*input.source);
   code.end_call(static_cast<uint32_t>(inputs.size()));
   code.emit(Opcode::STORE_FAST, code.own_slot());
-  make(code, results, result);
+  std::vector<VarRef> made;
+  make(code, results, &made, result);
   code.emit(Opcode::RETURN_VALUE);
   return code.finish();
 }

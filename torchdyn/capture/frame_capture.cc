@@ -53,9 +53,12 @@ FrameRecord& record_of(const Gil& gil, CodeView code) {
 
 // The tensors in `value` that the frame made, each once.
 void collect(const VarRef& value, std::vector<VarRef>* results) {
+  if (value->source()) return;
   if (const auto* items = value->items())
     for (const VarRef& item : *items) collect(item, results);
-  const bool is_new = !value->source() && dynamic_cast<const TensorVariable*>(value.get()) &&
+  if (const auto* const dict = dynamic_cast<const DictVariable*>(value.get()))
+    for (const auto& [key, item] : dict->entries()) collect(item, results);
+  const bool is_new = dynamic_cast<const TensorVariable*>(value.get()) &&
                       std::find(results->begin(), results->end(), value) == results->end();
   if (is_new) results->push_back(value);
 }
@@ -149,7 +152,11 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
     if (stops_the_program()) throw;
     event.reason = take_exception_text(gil);
   }
-  if (!event.reason.empty() && t) event.line = t->line();
+  if (!event.reason.empty() && t) {
+    event.line = t->line();
+    if (const std::string place = t->callee_place(); !place.empty())
+      event.reason += str_cat(" (in ", place, ")");
+  }
   tell(std::move(event));
   PyRef replaced = PyRef::to(variant.code);
   record_of(gil, code).variants.push_back(std::move(variant));

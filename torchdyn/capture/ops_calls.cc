@@ -1,6 +1,8 @@
 // Calls. Until 3.12 the names of named arguments come before the call, in 3.13 on top of it.
+#include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
@@ -41,11 +43,30 @@ void call_with_keywords(Translator& t, const Instruction& i) {
   call(t, i);
 }
 
+// CPython: Python/bytecodes.c, CALL_FUNCTION_EX: function(*args, **kwargs).
+void call_unpacked(Translator& t, const Instruction& i) {
+  CallArgs args;
+  if ((i.arg & 1) != 0) {
+    const VarRef named = t.pop();
+    const auto* const dict = dynamic_cast<const DictVariable*>(named.get());
+    if (!dict) break_graph(BreakReason::kValue, "the items of a " + named->type_name());
+    for (const auto& [key, value] : dict->entries()) {
+      if (!PyUnicode_CheckExact(key->object().get()))
+        break_graph(BreakReason::kRaises, "a keyword that is no string");
+      args.named.emplace_back(utf8(key->object()), value);
+    }
+  }
+  args.positional = protocol::all_items(t, t.pop());
+  const VarRef upper = t.pop(), lower = t.pop();
+  t.push(protocol::call(t, lower ? lower : upper, args));
+}
+
 constexpr OpcodeRow kRows[] = {
     {Opcode::KW_NAMES, keyword_names},
     {Opcode::PRECALL, precall},
     {Opcode::CALL, call},
     {Opcode::CALL_KW, call_with_keywords},
+    {Opcode::CALL_FUNCTION_EX, call_unpacked},
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Truth, identity, and jumps that they decide: forward ones, taken or not while the frame is
-// captured.
+// Truth, identity, and jumps that they decide, taken or not while the frame is captured.
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
@@ -57,6 +56,8 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::UNARY_NOT, unary_not},
     {Opcode::IS_OP, is},
     {Opcode::JUMP_FORWARD, jump},
+    {Opcode::JUMP_BACKWARD, jump},
+    {Opcode::JUMP_BACKWARD_NO_INTERRUPT, jump},
     {Opcode::POP_JUMP_IF_FALSE, pop_jump_if<false>},
     {Opcode::POP_JUMP_IF_TRUE, pop_jump_if<true>},
     {Opcode::POP_JUMP_IF_NONE, pop_jump_if_none<true>},
@@ -65,6 +66,10 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::POP_JUMP_FORWARD_IF_TRUE, pop_jump_if<true>},
     {Opcode::POP_JUMP_FORWARD_IF_NONE, pop_jump_if_none<true>},
     {Opcode::POP_JUMP_FORWARD_IF_NOT_NONE, pop_jump_if_none<false>},
+    {Opcode::POP_JUMP_BACKWARD_IF_FALSE, pop_jump_if<false>},
+    {Opcode::POP_JUMP_BACKWARD_IF_TRUE, pop_jump_if<true>},
+    {Opcode::POP_JUMP_BACKWARD_IF_NONE, pop_jump_if_none<true>},
+    {Opcode::POP_JUMP_BACKWARD_IF_NOT_NONE, pop_jump_if_none<false>},
     {Opcode::JUMP_IF_FALSE_OR_POP, jump_if_or_pop<false>},
     {Opcode::JUMP_IF_TRUE_OR_POP, jump_if_or_pop<true>},
 };

@@ -1,4 +1,4 @@
-// Locals, free variables, globals and attributes.
+// Locals, globals and attributes.
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
@@ -32,17 +32,6 @@ void delete_fast(Translator& t, const Instruction& i) {
   t.store(i.arg, nullptr);
 }
 
-void copy_free_variables(Translator&, const Instruction&) {}
-
-// CPython: Python/bytecodes.c, LOAD_DEREF. Cells of the frame's own are gaps: MAKE_CELL comes
-// first.
-void load_deref(Translator& t, const Instruction& i) {
-  const int slot = static_cast<int>(i.arg);
-  const PyBorrow value = cell_content(t.frame().local(slot));
-  if (!value) break_graph(BreakReason::kRaises, "a free variable that is not bound");
-  t.push(wrap(t, value, Source::closure(slot, t.frame().code().slot_name(slot))));
-}
-
 // Where a call may follow, NULL says that this is no method: before the callable until 3.12, after
 // it from 3.13 on.
 void push_callable(Translator& t, VarRef value, bool with_null) {
@@ -54,7 +43,8 @@ void push_callable(Translator& t, VarRef value, bool with_null) {
 
 // CPython: Python/bytecodes.c, LOAD_GLOBAL.
 VarRef global_named(Translator& t, const std::string& name) {
-  const SourceRef global = Source::global(name);
+  const SourceRef global =
+      t.globals_source() ? Source::item(t.globals_source(), name) : Source::global(name);
   if (const PyBorrow value = global->read(t.frame())) return wrap(t, value, global);
   t.guards().add(global, Absent{});
   const SourceRef builtin = Source::builtin(name);
@@ -83,8 +73,6 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::STORE_FAST_LOAD_FAST, store_then_load},
     {Opcode::STORE_FAST_STORE_FAST, store_two},
     {Opcode::DELETE_FAST, delete_fast},
-    {Opcode::COPY_FREE_VARS, copy_free_variables},
-    {Opcode::LOAD_DEREF, load_deref},
     {Opcode::LOAD_GLOBAL, load_global},
     {Opcode::LOAD_ATTR, load_attribute},
     {Opcode::LOAD_METHOD, load_attribute},

@@ -1,7 +1,8 @@
-// Operators, items, and tuples and lists.
+// Operators, items and slices.
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
 
@@ -32,6 +33,12 @@ void compare(Translator& t, const Instruction& i) {
 
 void negative(Translator& t, const Instruction&) {
   const VarRef value = t.pop();
+  if (dynamic_cast<const ConstantVariable*>(value.get())) {
+    std::vector<PyRef> args;
+    args.push_back(PyRef::to(value->object()));
+    const PyRef negate = import_attribute(t.gil(), "operator", "neg");
+    return t.push(std::make_shared<ConstantVariable>(call(t.gil(), negate, tuple_of(args))));
+  }
   if (dynamic_cast<const TensorVariable*>(value.get()) == nullptr)
     break_graph(BreakReason::kOpcode, "UNARY_NEGATIVE of a " + value->type_name());
   t.push(protocol::call(t, protocol::get_attribute(t, value, "neg"), {}));
@@ -42,28 +49,26 @@ void subscript(Translator& t, const Instruction&) {
   t.push(protocol::get_item(t, object, key));
 }
 
-void build_tuple(Translator& t, const Instruction& i) {
-  t.push(std::make_shared<SequenceVariable>(/*is_list=*/false, t.pop(i.arg)));
+// Of constants: slices by sizes are sizes that guards fix.
+VarRef slice_of(const std::vector<VarRef>& parts) {
+  for (const VarRef& part : parts)
+    if (!part->object()) break_graph(BreakReason::kValue, "a slice with a " + part->type_name());
+  const PyBorrow step = parts.size() > 2 ? parts[2]->object() : PyBorrow();
+  return std::make_shared<ConstantVariable>(
+      owned(PySlice_New(parts[0]->object().get(), parts[1]->object().get(), step.get())));
 }
 
-void build_list(Translator& t, const Instruction& i) {
-  t.push(std::make_shared<SequenceVariable>(/*is_list=*/true, t.pop(i.arg)));
-}
+void build_slice(Translator& t, const Instruction& i) { t.push(slice_of(t.pop(i.arg))); }
 
-void unpack(Translator& t, const Instruction& i) {
-  const VarRef sequence = t.pop();
-  const auto* items = sequence->items();
-  if (!items) break_graph(BreakReason::kValue, "unpacking a " + sequence->type_name());
-  if (items->size() != i.arg)
-    break_graph(BreakReason::kRaises, "unpacking another number of values");
-  for (auto item = items->rbegin(); item != items->rend(); ++item) t.push(*item);
+void binary_slice(Translator& t, const Instruction&) {
+  const VarRef slice = slice_of(t.pop(2)), object = t.pop();
+  t.push(protocol::get_item(t, object, slice));
 }
 
 constexpr OpcodeRow kRows[] = {
-    {Opcode::BINARY_OP, binary},        {Opcode::COMPARE_OP, compare},
-    {Opcode::UNARY_NEGATIVE, negative}, {Opcode::BINARY_SUBSCR, subscript},
-    {Opcode::BUILD_TUPLE, build_tuple}, {Opcode::BUILD_LIST, build_list},
-    {Opcode::UNPACK_SEQUENCE, unpack},
+    {Opcode::BINARY_OP, binary},          {Opcode::COMPARE_OP, compare},
+    {Opcode::UNARY_NEGATIVE, negative},   {Opcode::BINARY_SUBSCR, subscript},
+    {Opcode::BINARY_SLICE, binary_slice}, {Opcode::BUILD_SLICE, build_slice},
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr OpcodeGap kGaps[] = {
 
 std::array<Handler, kOpcodes> handlers() {
   std::array<Handler, kOpcodes> table{};
-  for (const auto& rows : {kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps})
+  for (const auto& rows : {kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps, kFunctionOps,
+                           kIterationOps, kContainerOps})
     for (const OpcodeRow& row : rows) table[static_cast<int>(row.op)] = row.handler;
   return table;
 }

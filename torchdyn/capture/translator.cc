@@ -24,29 +24,78 @@ Bytecode bytecode_of(const Gil& gil, CodeView code) {
 }  // namespace
 
 Translator::Translator(const Gil& gil, const FrameView& frame)
-    : gil_(gil),
-      frame_(frame),
-      code_(bytecode_of(gil, frame.code())),
-      graph_(gil),
-      locals_(frame.code().slots()),
-      is_touched_(frame.code().slots()),
-      line_(frame.code().first_line()) {}
+    : gil_(gil), frame_(frame), graph_(gil) {
+  begin(frame.code(), frame.globals(), nullptr);
+}
 
-VarRef Translator::run() {
-  next_ = code_.instructions.begin();
-  while (!result_) {
-    TD_CHECK(next_ != code_.instructions.end(), "a frame without a return");
-    step(*next_++);
+VarRef Translator::run() { return run_innermost(); }
+
+VarRef Translator::run_function(CodeView code, PyBorrow globals, SourceRef globals_source,
+                                std::vector<VarRef> locals) {
+  if (activations_.size() >= kMostActivations)
+    break_graph(BreakReason::kDepth, std::string(code.name()));
+  Activation& callee = begin(code, globals, std::move(globals_source));
+  callee.locals = std::move(locals);
+  callee.is_touched.assign(callee.is_touched.size(), true);
+  VarRef result = run_innermost();
+  activations_.pop_back();  // a break leaves them: callee_place() tells where it was
+  return result;
+}
+
+Activation& Translator::begin(CodeView code, PyBorrow globals, SourceRef globals_source) {
+  const DecodedCode& instructions = decoded(code);
+  Activation& made =
+      activations_.emplace_back(Activation{.code = code,
+                                           .decoded = &instructions,
+                                           .globals = globals,
+                                           .globals_source = std::move(globals_source)});
+  made.locals.resize(code.slots());
+  made.is_touched.resize(code.slots());
+  made.next = instructions.bytecode.instructions.begin();
+  made.line = code.first_line();
+  return made;
+}
+
+const DecodedCode& Translator::decoded(CodeView code) {
+  auto& known = decoded_[code.get()];
+  if (!known) {
+    known.reset(new DecodedCode{bytecode_of(gil_, code), {}});
+    const auto& instructions = known->bytecode.instructions;
+    for (auto i = instructions.begin(); i != instructions.end(); ++i)
+      known->places.try_emplace(&*i, i);
   }
-  return result_;
+  return *known;
+}
+
+VarRef Translator::run_innermost() {
+  Activation& activation = current();
+  const auto& instructions = activation.decoded->bytecode.instructions;
+  while (!activation.result) {
+    TD_CHECK(activation.next != instructions.end(), "a frame without a return");
+    step(*activation.next++);
+  }
+  return activation.result;
+}
+
+std::string Translator::callee_place() const {
+  if (activations_.size() == 1) return "";
+  const std::string_view file = utf8(PyBorrow(code().get()->co_filename));
+  return str_cat(code().name(), ", ", file, ":", current().line);
+}
+
+SourceRef Translator::canonical_globals(PyBorrow globals, SourceRef source) {
+  if (globals == frame_.globals()) return nullptr;
+  return globals_.try_emplace(globals.get(), std::move(source)).first->second;
 }
 
 void Translator::jump(const Instruction& target) {
-  while (next_ != code_.instructions.end() && &*next_ != &target) ++next_;
+  current().next = current().decoded->places.at(&target);
 }
 
 void Translator::step(const Instruction& i) {
-  if (i.position.line > 0) line_ = i.position.line;
+  if (++instructions_ > kMostInstructions)
+    break_graph(BreakReason::kLength, std::string(code().name()));
+  if (i.position.line > 0) current().line = i.position.line;
   const Handler handler = handler_of(i.op);
   if (!handler) break_graph(gap_of(i.op), std::string(opcode_name(i.op)));
   handler(*this, i);
@@ -54,44 +103,61 @@ void Translator::step(const Instruction& i) {
 
 VarRef Translator::pop() {
   VarRef top = std::move(at_depth(1));
-  stack_.pop_back();
+  current().stack.pop_back();
   return top;
 }
 
 std::vector<VarRef> Translator::pop(size_t count) {
-  TD_CHECK(count <= stack_.size(), "the stack is empty");
-  std::vector<VarRef> values(stack_.end() - count, stack_.end());
-  stack_.resize(stack_.size() - count);
+  std::vector<VarRef>& stack = current().stack;
+  TD_CHECK(count <= stack.size(), "the stack is empty");
+  std::vector<VarRef> values(stack.end() - count, stack.end());
+  stack.resize(stack.size() - count);
   return values;
 }
 
 VarRef& Translator::at_depth(size_t depth) {
-  TD_CHECK(depth <= stack_.size(), "the stack is empty");
-  return stack_[stack_.size() - depth];
+  std::vector<VarRef>& stack = current().stack;
+  TD_CHECK(depth <= stack.size(), "the stack is empty");
+  return stack[stack.size() - depth];
 }
 
 VarRef Translator::load(uint32_t slot) {
-  const PyBorrow given = is_touched_.at(slot) ? PyBorrow() : frame_.local(static_cast<int>(slot));
+  VarRef value = load_or_null(slot);
+  if (!value) break_graph(BreakReason::kRaises, "a local variable that is not bound");
+  return value;
+}
+
+VarRef Translator::load_or_null(uint32_t slot) {
+  const PyBorrow given =
+      current().is_touched.at(slot) ? PyBorrow() : frame_.local(static_cast<int>(slot));
   if (given)
     store(slot, wrap(*this, given,
                      Source::local(static_cast<int>(slot),
                                    frame_.code().slot_name(static_cast<int>(slot)))));
-  if (!locals_[slot]) break_graph(BreakReason::kRaises, "a local variable that is not bound");
-  return locals_[slot];
+  return current().locals.at(slot);
+}
+
+VarRef Translator::cell(uint32_t slot) {
+  VarRef& held = current().locals.at(slot);
+  if (!held) {  // only the frame's own function is not given its cells
+    const int at = static_cast<int>(slot);
+    store(slot, std::make_shared<CellVariable>(nullptr, Source::closure(at, code().slot_name(at))));
+  }
+  return held;
 }
 
 void Translator::store(uint32_t slot, VarRef value) {
-  is_touched_.at(slot) = true;
-  locals_.at(slot) = std::move(value);
+  current().is_touched.at(slot) = true;
+  current().locals.at(slot) = std::move(value);
 }
 
 std::string Translator::name_of(const Instruction& i) const {
   const int index = name_index(operand(i.op, version()), static_cast<int>(i.arg));
-  return std::string(utf8(PyBorrow(PyTuple_GET_ITEM(frame_.code().names().get(), index))));
+  return std::string(utf8(PyBorrow(PyTuple_GET_ITEM(code().names().get(), index))));
 }
 
 PyBorrow Translator::constant_of(const Instruction& i) const {
-  return PyBorrow(PyTuple_GET_ITEM(frame_.code().constants().get(), i.arg));
+  return PyBorrow(PyTuple_GET_ITEM(code().constants().get(), i.arg));
 }
 
 VarRef Translator::input(PyBorrow tensor, SourceRef source) {

@@ -3,6 +3,9 @@
 //   VarRef result = t.run();         // throws GraphBreak
 //   t.graph(), t.guards()            // what it computes, and what must hold for that
 //
+// A call of a Python function runs the function's instructions in an activation above the caller's;
+// handlers see the innermost one.
+//
 // One row a handled opcode (ops_*.cc), one row an opcode that is not (gaps.def).
 #pragma once
 
@@ -10,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "aten_bridge/base/hash_map.h"
 #include "torchdyn/bytecode/instruction.h"
 #include "torchdyn/capture/output_graph.h"
 #include "torchdyn/guards/guard.h"
@@ -25,14 +29,37 @@ struct OpcodeRow {
   Handler handler;
 };
 
+// Instructions of a code object, and where each stands.
+struct DecodedCode {
+  Bytecode bytecode;
+  aten_bridge::HashMap<const Instruction*, std::list<Instruction>::const_iterator> places;
+};
+
+// One function's run.
+struct Activation {
+  CodeView code;
+  const DecodedCode* decoded;
+  PyBorrow globals;
+  SourceRef globals_source;  // null: the frame's own
+  std::vector<VarRef> locals = {};
+  std::vector<VarRef> stack = {};          // null where CPython has NULL
+  std::vector<bool> is_touched = {};       // by slot; an argument that is not is still the frame's
+  std::vector<std::string> keywords = {};  // the names of a call's last arguments
+  std::list<Instruction>::const_iterator next = {};
+  VarRef result = {};
+  int line = 0;
+};
+
 class Translator {
  public:
   Translator(const Gil& gil, const FrameView& frame);
 
   // What the frame returns.
   VarRef run();
-  // Where the last instruction stands in the source.
-  int line() const { return line_; }
+  // Where the last instruction stands in the source of the frame, and in that of the innermost
+  // callee ("": there is none).
+  int line() const { return activations_.front().line; }
+  std::string callee_place() const;
 
   // ---- For handlers and variables ----
   const Gil& gil() const { return gil_; }
@@ -43,9 +70,18 @@ class Translator {
   void guard_identity(const Variable& value);
   void guard_type(const Variable& value);
   const FrameView& frame() const { return frame_; }
-  PythonVersion version() const { return code_.version; }
+  PythonVersion version() const { return running_version(); }
+  CodeView code() const { return current().code; }
+  PyBorrow globals() const { return current().globals; }
+  const SourceRef& globals_source() const { return current().globals_source; }
 
-  void push(VarRef value) { stack_.push_back(std::move(value)); }
+  // Runs a function of these locals to its end.
+  VarRef run_function(CodeView code, PyBorrow globals, SourceRef globals_source,
+                      std::vector<VarRef> locals);
+  // One source for a dict of globals, whoever leads to it; the first that was named.
+  SourceRef canonical_globals(PyBorrow globals, SourceRef source);
+
+  void push(VarRef value) { current().stack.push_back(std::move(value)); }
   VarRef pop();
   std::vector<VarRef> pop(size_t count);  // the deepest first
   VarRef& at_depth(size_t depth);         // 1: the top
@@ -53,6 +89,9 @@ class Translator {
   // A local variable; an argument becomes one when it is first used. Breaks where it is unbound.
   VarRef load(uint32_t slot);
   void store(uint32_t slot, VarRef value);  // null: unbound from now on
+  VarRef load_or_null(uint32_t slot);
+  // A slot's cell: one that the frame made, or one from outside.
+  VarRef cell(uint32_t slot);
   std::string name_of(const Instruction& i) const;
   PyBorrow constant_of(const Instruction& i) const;
 
@@ -62,33 +101,38 @@ class Translator {
   VarRef remember(VarRef tensor);
   VarRef with_stand_in(PyBorrow stand_in) const;  // null: a new one
 
-  // Goes on there; the target lies ahead, so that every capture ends.
+  // Goes on there. That every capture ends is kMostInstructions' work.
   void jump(const Instruction& target);
-  void finish(VarRef result) { result_ = std::move(result); }
+  void finish(VarRef result) { current().result = std::move(result); }
   // The names of a call's last arguments, from one instruction to the call.
-  std::vector<std::string>& keywords() { return keywords_; }
+  std::vector<std::string>& keywords() { return current().keywords; }
 
  private:
+  static constexpr int kMostInstructions = 200'000;  // loops are unrolled
+  static constexpr size_t kMostActivations = 128;
+
+  Activation& current() { return activations_.back(); }
+  const Activation& current() const { return activations_.back(); }
+  Activation& begin(CodeView code, PyBorrow globals, SourceRef globals_source);
+  const DecodedCode& decoded(CodeView code);
+  VarRef run_innermost();
   void step(const Instruction& i);
 
   const Gil& gil_;
   const FrameView& frame_;
-  Bytecode code_;
   OutputGraph graph_;
   Guards guards_;
-  std::vector<VarRef> stack_;  // null where CPython has NULL
-  std::vector<VarRef> locals_;
-  std::vector<bool> is_touched_;  // by slot; an argument that is not is still the frame's
-  std::vector<std::string> keywords_;
   std::vector<VarRef> tensors_;
-  std::list<Instruction>::const_iterator next_;
-  VarRef result_;
-  int line_;
+  std::list<Activation> activations_;  // the frame's own first
+  aten_bridge::HashMap<PyCodeObject*, std::unique_ptr<DecodedCode>> decoded_;
+  aten_bridge::HashMap<PyObject*, SourceRef> globals_;
+  int instructions_ = 0;
 };
 
 // The handler of an opcode, null where gaps.def has it.
 Handler handler_of(Opcode op);
 
-extern const std::span<const OpcodeRow> kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps;
+extern const std::span<const OpcodeRow> kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps,
+    kFunctionOps, kIterationOps, kContainerOps;
 
 }  // namespace torchdyn

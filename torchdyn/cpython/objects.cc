@@ -13,6 +13,18 @@ PyBorrow found(PyObject* object) noexcept {
   return PyBorrow(object);
 }
 
+struct PartRow {
+  const char* name;
+  PyObject* (*get)(PyObject*);
+};
+
+// By FunctionPart.
+constexpr PartRow kParts[] = {{"__code__", PyFunction_GetCode},
+                              {"__globals__", PyFunction_GetGlobals},
+                              {"__closure__", PyFunction_GetClosure},
+                              {"__defaults__", PyFunction_GetDefaults},
+                              {"__kwdefaults__", PyFunction_GetKwDefaults}};
+
 }  // namespace
 
 PyBorrow member(PyBorrow object, PyBorrow name) noexcept {
@@ -32,6 +44,26 @@ PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept {
 PyBorrow cell_content(PyBorrow cell) noexcept {
   return cell && PyCell_Check(cell.get()) ? PyBorrow(PyCell_GET(cell.get())) : PyBorrow();
 }
+
+PyBorrow element(PyBorrow sequence, int index) noexcept {
+  if (!sequence || index < 0 || index >= length(sequence)) return PyBorrow();
+  if (PyTuple_CheckExact(sequence.get())) return PyBorrow(PyTuple_GET_ITEM(sequence.get(), index));
+  return PyList_CheckExact(sequence.get()) ? PyBorrow(PyList_GET_ITEM(sequence.get(), index))
+                                           : PyBorrow();
+}
+
+Py_ssize_t length(PyBorrow object) noexcept {
+  if (PyTuple_CheckExact(object.get())) return PyTuple_GET_SIZE(object.get());
+  if (PyList_CheckExact(object.get())) return PyList_GET_SIZE(object.get());
+  return PyDict_Check(object.get()) ? PyDict_Size(object.get()) : -1;
+}
+
+PyBorrow part_of(PyBorrow function, FunctionPart part) noexcept {
+  if (!function || !PyFunction_Check(function.get())) return PyBorrow();
+  return PyBorrow(kParts[static_cast<int>(part)].get(function.get()));
+}
+
+const char* name_of(FunctionPart part) { return kParts[static_cast<int>(part)].name; }
 
 PyBorrow type_attribute(PyTypeObject* type, PyBorrow name) noexcept {
   return PyBorrow(_PyType_Lookup(type, name.get()));

@@ -6,6 +6,7 @@
 // is not there.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -23,6 +24,14 @@ PyBorrow member(PyBorrow object, PyBorrow name) noexcept;
 // dict[key], of an exact dict and an exact str.
 PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept;
 PyBorrow cell_content(PyBorrow cell) noexcept;
+// sequence[index], of an exact tuple or list.
+PyBorrow element(PyBorrow sequence, int index) noexcept;
+// Of an exact tuple or list, and of any dict; -1: something else.
+Py_ssize_t length(PyBorrow object) noexcept;
+// What a Python function consists of; null: no such function, or it has none.
+enum class FunctionPart : uint8_t { kCode, kGlobals, kClosure, kDefaults, kNamedDefaults };
+PyBorrow part_of(PyBorrow function, FunctionPart part) noexcept;
+const char* name_of(FunctionPart part);  // the function's attribute
 // What CPython's _PyType_Lookup finds along the method resolution order.
 PyBorrow type_attribute(PyTypeObject* type, PyBorrow name) noexcept;
 // Whether a descriptor of this type comes before an object's own members: it has __set__.

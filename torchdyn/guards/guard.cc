@@ -67,6 +67,22 @@ std::string Absent::explain(PyBorrow value) const {
   return str_cat("there is one now, of type ", type_name(value));
 }
 
+std::string Length::explain(PyBorrow value) const {
+  return str_cat("its length is ", value ? torchdyn::length(value) : -1, ", was ", length);
+}
+
+bool Keys::check(PyBorrow value) const noexcept {
+  if (!value || !PyDict_CheckExact(value.get()) ||
+      PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(keys.get()))
+    return false;
+  PyObject *key = nullptr, *item = nullptr;
+  for (Py_ssize_t at = 0, n = 0; PyDict_Next(value.get(), &at, &key, &item) != 0; ++n)
+    if (!equal_constants(PyBorrow(key), PyBorrow(PyTuple_GET_ITEM(keys.get(), n)))) return false;
+  return true;
+}
+
+std::string Keys::explain(PyBorrow) const { return "its keys are others"; }
+
 bool Equals::check(PyBorrow value) const noexcept { return equal_constants(value, constant); }
 
 std::string Equals::explain(PyBorrow value) const {

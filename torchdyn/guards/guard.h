@@ -46,7 +46,21 @@ struct Equals {
   std::string explain(PyBorrow value) const;
 };
 
-using GuardKind = std::variant<TypeIs, Same, Absent, Equals>;
+struct Length {
+  Py_ssize_t length;  // of a tuple, list or dict
+
+  bool check(PyBorrow value) const noexcept { return value && torchdyn::length(value) == length; }
+  std::string explain(PyBorrow value) const;
+};
+
+struct Keys {
+  PyRef keys;  // a tuple of str, in the order of an exact dict
+
+  bool check(PyBorrow value) const noexcept;
+  std::string explain(PyBorrow value) const;
+};
+
+using GuardKind = std::variant<TypeIs, Same, Absent, Length, Equals, Keys>;
 
 class Guards {
  public:

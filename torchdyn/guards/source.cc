@@ -1,7 +1,6 @@
 #include "torchdyn/guards/source.h"
 
 #include "aten_bridge/base/str_cat.h"
-#include "torchdyn/cpython/objects.h"
 
 namespace torchdyn {
 
@@ -34,6 +33,23 @@ SourceRef Source::item(SourceRef base, std::string_view name) {
   return std::make_shared<const Source>(Kind::kItem, std::move(base), -1, name);
 }
 
+SourceRef Source::element(SourceRef base, int index) {
+  return std::make_shared<const Source>(Kind::kElement, std::move(base), index, "");
+}
+
+SourceRef Source::type_member(SourceRef base, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kTypeMember, std::move(base), -1, name);
+}
+
+SourceRef Source::part(SourceRef base, FunctionPart part) {
+  return std::make_shared<const Source>(Kind::kPart, std::move(base), static_cast<int>(part),
+                                        name_of(part));
+}
+
+SourceRef Source::cell(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kCell, std::move(base), -1, "cell_contents");
+}
+
 bool operator==(const Source& a, const Source& b) {
   if (a.kind_ != b.kind_ || a.slot_ != b.slot_ || PyBorrow(a.name_) != PyBorrow(b.name_))
     return false;  // names are interned
@@ -54,13 +70,26 @@ PyBorrow Source::read(const FrameView& frame) const noexcept {
       return torchdyn::member(base_->read(frame), name_);
     case Kind::kItem:
       return dict_item(base_->read(frame), name_);
+    case Kind::kElement:
+      return torchdyn::element(base_->read(frame), slot_);
+    case Kind::kTypeMember: {
+      const PyBorrow base = base_->read(frame);
+      return base ? type_attribute(Py_TYPE(base.get()), name_) : PyBorrow();
+    }
+    case Kind::kPart:
+      return part_of(base_->read(frame), static_cast<FunctionPart>(slot_));
+    case Kind::kCell:
+      return cell_content(base_->read(frame));
   }
   return PyBorrow();
 }
 
 std::string Source::text() const {
   const std::string_view name = utf8(name_);
-  if (kind_ == Kind::kMember) return str_cat(base_->text(), ".", name);
+  if (kind_ == Kind::kElement) return str_cat(base_->text(), "[", slot_, "]");
+  if (kind_ == Kind::kTypeMember) return str_cat("type(", base_->text(), ").", name);
+  if (kind_ == Kind::kMember || kind_ == Kind::kPart || kind_ == Kind::kCell)
+    return str_cat(base_->text(), ".", name);
   if (kind_ == Kind::kItem) return str_cat(base_->text(), "['", name, "']");
   return std::string(name);
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "torchdyn/cpython/abi.h"
+#include "torchdyn/cpython/objects.h"
 
 namespace torchdyn {
 
@@ -22,8 +23,12 @@ class Source {
     kClosure,  // what is in the cell of a free variable
     kGlobal,
     kBuiltin,
-    kMember,  // what the base's __dict__ has under that name
-    kItem,    // base[name], of an exact dict
+    kMember,      // what the base's __dict__ has under that name
+    kItem,        // base[name], of an exact dict
+    kElement,     // base[slot], of an exact tuple or list
+    kTypeMember,  // what the base's type has under that name
+    kPart,        // what the base, a Python function, consists of
+    kCell,        // what is in the base, a cell
   };
 
   static SourceRef local(int slot, std::string_view name);
@@ -32,6 +37,10 @@ class Source {
   static SourceRef builtin(std::string_view name);
   static SourceRef member(SourceRef base, std::string_view name);
   static SourceRef item(SourceRef base, std::string_view name);
+  static SourceRef element(SourceRef base, int index);
+  static SourceRef type_member(SourceRef base, std::string_view name);
+  static SourceRef part(SourceRef base, FunctionPart part);
+  static SourceRef cell(SourceRef base);
 
   friend bool operator==(const Source& a, const Source& b);  // the same place
 

@@ -54,11 +54,11 @@ class TensorMethodVariable : public Variable {
   std::string name_;
 };
 
-// A tuple or list that the frame made, or that a call gave.
+// A tuple or list.
 class SequenceVariable : public Variable {
  public:
-  SequenceVariable(bool is_list, std::vector<VarRef> items)
-      : is_list_(is_list), items_(std::move(items)) {}
+  SequenceVariable(bool is_list, std::vector<VarRef> items, SourceRef source = nullptr)
+      : Variable(std::move(source)), is_list_(is_list), items_(std::move(items)) {}
 
   const Slots& slots() const override;
   std::string type_name() const override { return is_list_ ? "list" : "tuple"; }
@@ -66,10 +66,104 @@ class SequenceVariable : public Variable {
   PyRef as_stand_in(const Gil&) const override;
   const std::vector<VarRef>* items() const override { return &items_; }
   bool is_list() const { return is_list_; }
+  std::vector<VarRef>& contents() const { return items_; }  // of a list that the frame made
 
  private:
   bool is_list_;
-  std::vector<VarRef> items_;
+  mutable std::vector<VarRef> items_;
+};
+
+// A dict whose keys are constants, in their order.
+class DictVariable : public Variable {
+ public:
+  using Entries = std::vector<std::pair<VarRef, VarRef>>;
+  explicit DictVariable(Entries entries, SourceRef source = nullptr)
+      : Variable(std::move(source)), entries_(std::move(entries)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "dict"; }
+  Entries& entries() const { return entries_; }  // changed only where the frame made the dict
+  VarRef find(const VarRef& key) const;          // null: there is none
+  void set(const VarRef& key, VarRef value) const;
+
+ private:
+  mutable Entries entries_;
+};
+
+// A list's or dict's method, before it is called.
+class ContainerMethodVariable : public Variable {
+ public:
+  ContainerMethodVariable(VarRef self, std::string name)
+      : self_(std::move(self)), name_(std::move(name)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "method of a container"; }
+  const VarRef& self() const { return self_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  VarRef self_;
+  std::string name_;
+};
+
+// What a for statement asks for the next value.
+class IteratorVariable : public Variable {
+ public:
+  const Slots& slots() const override;
+  std::string type_name() const override { return "iterator"; }
+  virtual VarRef next(Translator& t) const = 0;  // null: there is no more
+};
+
+// What several functions share: closures' variables.
+class CellVariable : public Variable {
+ public:
+  explicit CellVariable(VarRef content, SourceRef source = nullptr)
+      : Variable(std::move(source)), content_(std::move(content)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "cell"; }
+  const VarRef& content() const { return content_; }  // null: unbound, or in a cell from outside
+  void set(VarRef content) const { content_ = std::move(content); }
+
+ private:
+  mutable VarRef content_;
+};
+
+// A Python function that the frame made.
+class FunctionVariable : public Variable {
+ public:
+  explicit FunctionVariable(PyRef code, PyBorrow globals, SourceRef globals_source)
+      : code_(std::move(code)), globals_(globals), globals_source_(std::move(globals_source)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "function"; }
+  PyBorrow code() const { return code_; }
+  PyBorrow globals() const { return globals_; }
+  const SourceRef& globals_source() const { return globals_source_; }
+
+  // While it is made.
+  mutable std::vector<VarRef> defaults, closure;
+  mutable std::vector<std::pair<std::string, VarRef>> named_defaults;
+
+ private:
+  PyRef code_;
+  PyBorrow globals_;
+  SourceRef globals_source_;
+};
+
+// A function with the object that comes before its arguments.
+class BoundMethodVariable : public Variable {
+ public:
+  BoundMethodVariable(VarRef self, VarRef function)
+      : self_(std::move(self)), function_(std::move(function)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "method"; }
+  const VarRef& self() const { return self_; }
+  const VarRef& function() const { return function_; }
+
+ private:
+  VarRef self_, function_;
 };
 
 // An object from outside: a module of Python or of torch.nn, a function, an instance.

@@ -3,10 +3,13 @@
 #include <array>
 
 #include "aten_bridge/base/str_cat.h"
+#include "torchdyn/builtins/builtins.h"
 #include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/inline_call.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/protocol.h"
 #include "torchdyn/variables/record.h"
 #include "torchdyn/variables/wrap.h"
 
@@ -54,6 +57,20 @@ bool has_nn_lookup(Translator& t, PyTypeObject* type) {
   return found && found == type_attribute(reinterpret_cast<PyTypeObject*>(module.get()), name);
 }
 
+VarRef method_of(const VarRef& self, PyBorrow function, const std::string& name) {
+  return std::make_shared<BoundMethodVariable>(
+      self, std::make_shared<ObjectVariable>(PyRef::to(function),
+                                             Source::type_member(self->source(), name)));
+}
+
+// A method that the type has for an operation, written in Python; null: there is none.
+VarRef special_method(Translator& t, const VarRef& self, const std::string& name) {
+  if (PyType_Check(self->object().get())) return nullptr;
+  t.guard_type(*self);
+  const PyBorrow found = type_attribute(Py_TYPE(self->object().get()), torchdyn::name(name));
+  return found && PyFunction_Check(found.get()) ? method_of(self, found, name) : nullptr;
+}
+
 // CPython: Objects/object.c, _PyObject_GenericGetAttrWithDict.
 VarRef attribute_of_instance(Translator& t, const VarRef& self, const std::string& name) {
   PyTypeObject* const type = Py_TYPE(self->object().get());
@@ -67,6 +84,9 @@ VarRef attribute_of_instance(Translator& t, const VarRef& self, const std::strin
   t.guards().add(own, Absent{});
   if (descriptor && is_plain_constant(descriptor))  // the guard on the type holds it
     return std::make_shared<ConstantVariable>(PyRef::to(descriptor));
+  if (descriptor && PyFunction_Check(descriptor.get())) return method_of(self, descriptor, name);
+  if (descriptor && Py_TYPE(descriptor.get())->tp_descr_get == nullptr)
+    return wrap(t, descriptor, Source::type_member(self->source(), name));
   if (descriptor || !has_nn_lookup(t, type)) unknown(*self, name);
   return attribute_of_nn_module(t, self, name);
 }
@@ -109,16 +129,65 @@ VarRef call_object(Translator& t, const VarRef& self, const CallArgs& args) {
   const bool on_tensors = std::any_of(args.positional.begin(), args.positional.end(), has_tensor) ||
                           std::any_of(args.named.begin(), args.named.end(),
                                       [](const auto& named) { return has_tensor(named.second); });
-  if (!on_tensors || !is_tensor_function(self->object()))
-    break_graph(BreakReason::kCall, self->source()->text());
-  t.guard_identity(*self);
-  return record_function(t, self->object(), args);
+  if (on_tensors && is_tensor_function(self->object())) {
+    t.guard_identity(*self);
+    return record_function(t, self->object(), args);
+  }
+  if (const BuiltinHandler handler = builtin_handler(t.gil(), self->object())) {
+    t.guard_identity(*self);
+    return handler(t, self->object(), args);
+  }
+  if (PyFunction_Check(self->object().get()))
+    return inline_call(t, static_cast<const ObjectVariable&>(*self), args);
+  if (const VarRef method = special_method(t, self, "__call__"))
+    return protocol::call(t, method, args);
+  break_graph(BreakReason::kCall, self->source()->text());
+}
+
+VarRef call_special(Translator& t, const VarRef& self, const char* name, const CallArgs& args) {
+  if (const VarRef method = special_method(t, self, name)) return protocol::call(t, method, args);
+  break_graph(BreakReason::kValue, str_cat(name, " of a ", self->type_name()));
+}
+
+VarRef get_item(Translator& t, const VarRef& self, const VarRef& key) {
+  return call_special(t, self, "__getitem__", {{key}, {}});
+}
+
+VarRef iterate(Translator& t, const VarRef& self) { return call_special(t, self, "__iter__", {}); }
+
+// Of dicts of all types whose length is a dict's, too: OrderedDicts.
+VarRef length(Translator& t, const VarRef& self) {
+  PyTypeObject* const type = Py_TYPE(self->object().get());
+  const bool is_dict = PyDict_Check(self->object().get()) &&
+                       type->tp_as_mapping->mp_length == PyDict_Type.tp_as_mapping->mp_length;
+  if (!is_dict) return call_special(t, self, "__len__", {});
+  const Py_ssize_t count = torchdyn::length(self->object());
+  t.guard_type(*self);
+  t.guards().add(self->source(), Length{count});
+  return std::make_shared<ConstantVariable>(owned(PyLong_FromSsize_t(count)));
+}
+
+// CPython: Objects/object.c, PyObject_IsTrue: __bool__, else a length, else true.
+VarRef truth(Translator& t, const VarRef& self) {
+  const PyTypeObject* const type = Py_TYPE(self->object().get());
+  t.guard_type(*self);
+  if (type->tp_as_number && type->tp_as_number->nb_bool)
+    return call_special(t, self, "__bool__", {});
+  const bool has_length = (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
+                          (type->tp_as_sequence && type->tp_as_sequence->sq_length);
+  if (has_length) return length(t, self);
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_True)));
 }
 
 }  // namespace
 
 const Slots& ObjectVariable::slots() const {
-  static constexpr Slots kSlots{.getattro = get_attribute, .call = call_object};
+  static constexpr Slots kSlots{.getattro = get_attribute,
+                                .call = call_object,
+                                .subscript = get_item,
+                                .iterate = iterate,
+                                .length = length,
+                                .truth = truth};
   return kSlots;
 }
 

@@ -20,6 +20,12 @@ bool is_tensor_variable(const VarRef& value) {
   return dynamic_cast<const TensorVariable*>(value.get()) != nullptr;
 }
 
+Py_ssize_t checked_size(PyBorrow object) {
+  const Py_ssize_t size = PyObject_Size(object.get());
+  if (size < 0) throw PythonError();
+  return size;
+}
+
 bool is_constant(const VarRef& value) {
   return dynamic_cast<const ConstantVariable*>(value.get()) != nullptr;
 }
@@ -46,9 +52,13 @@ VarRef number(Translator& t, const char* function, const VarRef& left, const Var
               str_cat(left->type_name(), " and ", right->type_name(), " of operator.", function));
 }
 
-bool truth(Translator&, const VarRef& value) {
+bool truth(Translator& t, const VarRef& value) {
   if (is_tensor_variable(value)) break_graph(BreakReason::kDataDependentJump, "");
-  if (const auto* items = value->items()) return !items->empty();
+  if (const auto slot = value->slots().truth) return truth(t, slot(t, value));
+  if (value->slots().length) {
+    const VarRef count = value->slots().length(t, value);
+    return truth(t, count);
+  }
   if (!is_constant(value))
     break_graph(BreakReason::kValue, str_cat("the truth of a ", value->type_name()));
   const int answer = PyObject_IsTrue(value->object().get());
@@ -76,6 +86,70 @@ bool is_none(Translator& t, const VarRef& value) {
 VarRef get_item(Translator& t, const VarRef& object, const VarRef& key) {
   if (const auto slot = object->slots().subscript) return slot(t, object, key);
   break_graph(BreakReason::kValue, str_cat("an item of ", object->type_name()));
+}
+
+void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarRef& value) {
+  if (const auto slot = object->slots().set_item) return slot(t, object, key, value);
+  break_graph(BreakReason::kSideEffect, str_cat("an item of ", object->type_name()));
+}
+
+VarRef iterate(Translator& t, const VarRef& iterable) {
+  if (const auto slot = iterable->slots().iterate) return slot(t, iterable);
+  break_graph(BreakReason::kControlFlow, iterable->type_name());
+}
+
+std::vector<VarRef> all_items(Translator& t, const VarRef& iterable) {
+  if (const auto* items = iterable->items()) return *items;
+  const VarRef iterator = iterate(t, iterable);
+  const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get());
+  if (!known) break_graph(BreakReason::kControlFlow, iterator->type_name());
+  std::vector<VarRef> items;
+  while (VarRef item = known->next(t)) items.push_back(std::move(item));
+  return items;
+}
+
+bool contains(Translator& t, const VarRef& container, const VarRef& value) {
+  if (const auto* const dict = dynamic_cast<const DictVariable*>(container.get()))
+    return dict->find(value) != nullptr;
+  if (is_constant(container) && is_constant(value)) {
+    const int answer = PySequence_Contains(container->object().get(), value->object().get());
+    if (answer < 0) throw PythonError();
+    return answer == 1;
+  }
+  const auto* const items = container->items();
+  if (!items) break_graph(BreakReason::kValue, str_cat("what is in a ", container->type_name()));
+  for (const VarRef& item : *items)
+    if (item == value || truth(t, number(t, "eq", item, value))) return true;
+  return false;
+}
+
+VarRef length(Translator& t, const VarRef& object) {
+  if (const auto slot = object->slots().length) return slot(t, object);
+  if (is_constant(object))
+    return std::make_shared<ConstantVariable>(
+        owned(PyLong_FromSsize_t(checked_size(object->object()))));
+  break_graph(BreakReason::kValue, str_cat("the length of a ", object->type_name()));
+}
+
+namespace {
+
+bool reaches(const VarRef& from, const VarRef& to) {
+  if (from == to) return true;
+  if (const auto* const dict = dynamic_cast<const DictVariable*>(from.get()))
+    for (const auto& [key, value] : dict->entries())
+      if (reaches(value, to)) return true;
+  if (const auto* items = from->items())
+    for (const VarRef& item : *items)
+      if (reaches(item, to)) return true;
+  return false;
+}
+
+}  // namespace
+
+void expect_own(Translator&, const VarRef& container, const VarRef& value) {
+  if (container->source())
+    break_graph(BreakReason::kSideEffect, str_cat("of ", container->source()->text()));
+  if (reaches(value, container)) break_graph(BreakReason::kValue, "a container that is in itself");
 }
 
 }  // namespace torchdyn::protocol

@@ -20,5 +20,17 @@ bool is_same(Translator& t, const VarRef& left, const VarRef& right);
 bool is_none(Translator& t, const VarRef& value);
 // CPython: Objects/abstract.c, PyObject_GetItem.
 VarRef get_item(Translator& t, const VarRef& object, const VarRef& key);
+// CPython: Objects/abstract.c, PyObject_SetItem.
+void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarRef& value);
+// CPython: Objects/abstract.c, PyObject_GetIter.
+VarRef iterate(Translator& t, const VarRef& iterable);
+std::vector<VarRef> all_items(Translator& t, const VarRef& iterable);
+// CPython: Objects/abstract.c, PySequence_Contains; of constants in tuples, lists and dicts.
+bool contains(Translator& t, const VarRef& container, const VarRef& value);
+// CPython: Objects/abstract.c, PyObject_Size.
+VarRef length(Translator& t, const VarRef& object);
+
+// Breaks where writing `value` into `container` would be seen from outside, or would make a cycle.
+void expect_own(Translator& t, const VarRef& container, const VarRef& value);
 
 }  // namespace torchdyn::protocol

@@ -1,23 +1,81 @@
-// Tuples and lists that the frame made itself.
+// Tuples and lists.
+#include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
 namespace {
 
-// CPython: Objects/tupleobject.c, tuplesubscript.
-VarRef item(Translator&, const VarRef& self, const VarRef& key) {
-  const auto& items = *self->items();
-  if (!key->object() || !PyLong_CheckExact(key->object().get()))
+using aten_bridge::str_cat;
+
+const SequenceVariable& sequence_of(const VarRef& self) {
+  return static_cast<const SequenceVariable&>(*self);
+}
+
+VarRef slice_of(const SequenceVariable& self, PyBorrow slice) {
+  const auto size = static_cast<Py_ssize_t>(self.items()->size());
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(slice.get(), &start, &stop, &step) != 0) throw PythonError();
+  const Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step);
+  std::vector<VarRef> items;
+  for (Py_ssize_t n = 0; n < count; ++n) items.push_back((*self.items())[start + n * step]);
+  return std::make_shared<SequenceVariable>(self.is_list(), std::move(items));
+}
+
+size_t index_of(const VarRef& self, const VarRef& key) {
+  if (!key->object() || !PyLong_Check(key->object().get()))
     break_graph(BreakReason::kValue, "an index that is no number");
   long index = PyLong_AsLong(key->object().get());
   if (PyErr_Occurred()) throw PythonError();
-  const long size = static_cast<long>(items.size());
+  const long size = static_cast<long>(self->items()->size());
   if (index < 0) index += size;
   if (index < 0 || index >= size) break_graph(BreakReason::kRaises, "index out of range");
-  return items[index];
+  return static_cast<size_t>(index);
+}
+
+// CPython: Objects/tupleobject.c, tuplesubscript.
+VarRef item(Translator&, const VarRef& self, const VarRef& key) {
+  if (key->object() && PySlice_Check(key->object().get()))
+    return slice_of(sequence_of(self), key->object());
+  return (*self->items())[index_of(self, key)];
+}
+
+void set_item(Translator& t, const VarRef& self, const VarRef& key, const VarRef& value) {
+  protocol::expect_own(t, self, value);
+  if (!sequence_of(self).is_list()) break_graph(BreakReason::kRaises, "a tuple is written to");
+  sequence_of(self).contents()[index_of(self, key)] = value;
+}
+
+VarRef iterate(Translator&, const VarRef& self) { return std::make_shared<SequenceIterator>(self); }
+
+VarRef length(Translator&, const VarRef& self) {
+  return std::make_shared<ConstantVariable>(owned(PyLong_FromSize_t(self->items()->size())));
+}
+
+// CPython: Objects/tupleobject.c, tupleconcat; Objects/listobject.c, list_concat and
+// list_inplace_concat.
+VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
+  const std::string_view name = utf8(attribute(t.gil(), function, "__name__"));
+  const auto* const a = dynamic_cast<const SequenceVariable*>(left.get());
+  const auto* const b = dynamic_cast<const SequenceVariable*>(right.get());
+  if (!a || !b || a->is_list() != b->is_list() || (name != "add" && name != "iadd"))
+    break_graph(BreakReason::kValue,
+                str_cat(left->type_name(), " and ", right->type_name(), " of operator.", name));
+  std::vector<VarRef> items = *a->items();
+  items.insert(items.end(), b->items()->begin(), b->items()->end());
+  if (name == "add" || !a->is_list())
+    return std::make_shared<SequenceVariable>(a->is_list(), std::move(items));
+  protocol::expect_own(t, left, right);
+  a->contents() = std::move(items);
+  return left;
+}
+
+VarRef get_attribute(Translator&, const VarRef& self, const std::string& name) {
+  return std::make_shared<ContainerMethodVariable>(self, name);
 }
 
 PyRef as_sequence(bool is_list, const std::vector<PyRef>& items) {
@@ -28,7 +86,12 @@ PyRef as_sequence(bool is_list, const std::vector<PyRef>& items) {
 }  // namespace
 
 const Slots& SequenceVariable::slots() const {
-  static constexpr Slots kSlots{.subscript = item};
+  static constexpr Slots kSlots{.getattro = get_attribute,
+                                .number = number,
+                                .subscript = item,
+                                .set_item = set_item,
+                                .iterate = iterate,
+                                .length = length};
   return kSlots;
 }
 

@@ -2,7 +2,8 @@
 //   VarRef y = protocol::binary(t, BinaryOperator::kAdd, x, one);
 //
 // Law
-//  - A Variable never changes: an operation gives another one.
+//  - A Variable never changes: an operation gives another one. Lists, dicts, cells and iterators
+//    that the frame made change as they do in Python; a capture that breaks has changed no others.
 //  - Slots say what a kind of value can do, as CPython's type slots do, and protocol.h asks them in
 //    CPython's order. A slot that the type does not have is null, and Python raises; a slot that is
 //    there but not modelled breaks the graph.
@@ -36,6 +37,11 @@ struct Slots {
   VarRef (*number)(Translator&, PyBorrow function, const VarRef& left,
                    const VarRef& right) = nullptr;
   VarRef (*subscript)(Translator&, const VarRef& self, const VarRef& key) = nullptr;
+  void (*set_item)(Translator&, const VarRef& self, const VarRef& key,
+                   const VarRef& value) = nullptr;
+  VarRef (*iterate)(Translator&, const VarRef& self) = nullptr;  // gives an IteratorVariable
+  VarRef (*length)(Translator&, const VarRef& self) = nullptr;
+  VarRef (*truth)(Translator&, const VarRef& self) = nullptr;  // gives what has a truth
 };
 
 class Variable {
@@ -50,7 +56,7 @@ class Variable {
   // default breaks the graph.
   virtual PyRef as_node(const Gil&) const;
   virtual PyRef as_stand_in(const Gil&) const;
-  // Its parts, where it is a tuple or list that the frame made itself.
+  // Its parts, where it is a tuple or list.
   virtual const std::vector<VarRef>* items() const { return nullptr; }
   // The object itself, where it is known now.
   virtual PyBorrow object() const { return PyBorrow(); }

@@ -32,6 +32,47 @@ PyRef item_node(Translator& t, PyBorrow node, int index) {
                                  tuple_of(args), PyRef());
 }
 
+// Larger ones are read item by item nowhere: they are objects like others.
+constexpr Py_ssize_t kMostItems = 256;
+
+void expect_shallow(const SourceRef& source) {
+  int depth = 0;
+  for (const Source* s = source.get(); s; s = s->base().get()) ++depth;
+  if (depth > 100) break_graph(BreakReason::kValue, "a container that is in itself");
+}
+
+VarRef wrap_sequence(Translator& t, PyBorrow object, SourceRef source) {
+  t.guards().add(source, *TypeIs::of(object));
+  t.guards().add(source, Length{length(object)});
+  std::vector<VarRef> items;
+  for (const PyBorrow item : items_of(object)) {
+    const int index = static_cast<int>(items.size());
+    items.push_back(wrap(t, item, Source::element(source, index)));
+  }
+  return std::make_shared<SequenceVariable>(PyList_CheckExact(object.get()), std::move(items),
+                                            std::move(source));
+}
+
+bool has_names_for_keys(PyBorrow dict) {
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(dict.get(), &at, &key, &value) != 0;)
+    if (!PyUnicode_CheckExact(key)) return false;
+  return true;
+}
+
+VarRef wrap_dict(Translator& t, PyBorrow object, SourceRef source) {
+  std::vector<PyRef> keys;
+  DictVariable::Entries entries;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(object.get(), &at, &key, &value) != 0;) {
+    keys.push_back(PyRef::to(PyBorrow(key)));
+    entries.emplace_back(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(key))),
+                         wrap(t, PyBorrow(value), Source::item(source, utf8(PyBorrow(key)))));
+  }
+  t.guards().add(source, Keys{tuple_of(keys)});
+  return std::make_shared<DictVariable>(std::move(entries), std::move(source));
+}
+
 }  // namespace
 
 VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
@@ -41,6 +82,12 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
     t.guards().add(source, Equals{PyRef::to(object)});
     return std::make_shared<ConstantVariable>(PyRef::to(object), std::move(source));
   }
+  expect_shallow(source);
+  const bool is_small = length(object) <= kMostItems;
+  if (is_small && (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())))
+    return wrap_sequence(t, object, std::move(source));
+  if (is_small && PyDict_CheckExact(object.get()) && has_names_for_keys(object))
+    return wrap_dict(t, object, std::move(source));
   return std::make_shared<ObjectVariable>(PyRef::to(object), std::move(source));
 }
 

@@ -1,0 +1,124 @@
+// Tuples, lists and dicts: made, filled, unpacked, written to.
+#include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/protocol.h"
+
+namespace torchdyn {
+namespace {
+
+void build_tuple(Translator& t, const Instruction& i) {
+  t.push(std::make_shared<SequenceVariable>(/*is_list=*/false, t.pop(i.arg)));
+}
+
+void build_list(Translator& t, const Instruction& i) {
+  t.push(std::make_shared<SequenceVariable>(/*is_list=*/true, t.pop(i.arg)));
+}
+
+const SequenceVariable& list_at(Translator& t, uint32_t depth) {
+  return dynamic_cast<const SequenceVariable&>(*t.at_depth(depth));
+}
+
+const DictVariable& dict_at(Translator& t, uint32_t depth) {
+  return dynamic_cast<const DictVariable&>(*t.at_depth(depth));
+}
+
+void append(Translator& t, const Instruction& i) {
+  VarRef value = t.pop();
+  list_at(t, i.arg).contents().push_back(std::move(value));
+}
+
+void extend(Translator& t, const Instruction& i) {
+  const VarRef more = t.pop();
+  for (VarRef& value : protocol::all_items(t, more))
+    list_at(t, i.arg).contents().push_back(std::move(value));
+}
+
+void list_to_tuple(Translator& t, const Instruction&) {
+  const VarRef list = t.pop();
+  t.push(std::make_shared<SequenceVariable>(/*is_list=*/false, protocol::all_items(t, list)));
+}
+
+void build_map(Translator& t, const Instruction& i) {
+  const std::vector<VarRef> values = t.pop(size_t{2} * i.arg);
+  const auto dict = std::make_shared<DictVariable>(DictVariable::Entries{});
+  for (size_t n = 0; n < values.size(); n += 2) dict->set(values[n], values[n + 1]);
+  t.push(dict);
+}
+
+void build_map_of_constant_keys(Translator& t, const Instruction& i) {
+  const VarRef keys = t.pop();
+  const std::vector<VarRef> values = t.pop(i.arg);
+  const auto dict = std::make_shared<DictVariable>(DictVariable::Entries{});
+  size_t n = 0;
+  for (const VarRef& key : protocol::all_items(t, keys)) dict->set(key, values[n++]);
+  t.push(dict);
+}
+
+void add_to_map(Translator& t, const Instruction& i) {
+  const VarRef value = t.pop(), key = t.pop();
+  dict_at(t, i.arg).set(key, value);
+}
+
+// CPython: Python/bytecodes.c, DICT_UPDATE and DICT_MERGE, which takes no key twice.
+template <bool twice>
+void merge(Translator& t, const Instruction& i) {
+  const VarRef other = t.pop();
+  const auto* const more = dynamic_cast<const DictVariable*>(other.get());
+  if (!more) break_graph(BreakReason::kValue, "the items of a " + other->type_name());
+  for (const auto& [key, value] : DictVariable::Entries(more->entries())) {
+    if (!twice && dict_at(t, i.arg).find(key))
+      break_graph(BreakReason::kRaises, "a keyword argument twice");
+    dict_at(t, i.arg).set(key, value);
+  }
+}
+
+void unpack(Translator& t, const Instruction& i) {
+  const VarRef sequence = t.pop();
+  const std::vector<VarRef> items = protocol::all_items(t, sequence);
+  if (items.size() != i.arg)
+    break_graph(BreakReason::kRaises, "unpacking another number of values");
+  for (auto item = items.rbegin(); item != items.rend(); ++item) t.push(*item);
+}
+
+void store_subscript(Translator& t, const Instruction&) {
+  const VarRef key = t.pop(), object = t.pop(), value = t.pop();
+  protocol::set_item(t, object, key, value);
+}
+
+void contains(Translator& t, const Instruction& i) {
+  const VarRef container = t.pop(), value = t.pop();
+  const bool is_in = protocol::contains(t, container, value) != (i.arg == 1);
+  t.push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(is_in ? Py_True : Py_False))));
+}
+
+// CPython: Include/internal/pycore_intrinsics.h.
+void intrinsic(Translator& t, const Instruction& i) {
+  constexpr uint32_t kListToTuple = 6;
+  if (i.arg != kListToTuple) break_graph(BreakReason::kOpcode, "CALL_INTRINSIC_1");
+  list_to_tuple(t, i);
+}
+
+constexpr OpcodeRow kRows[] = {
+    {Opcode::BUILD_TUPLE, build_tuple},
+    {Opcode::BUILD_LIST, build_list},
+    {Opcode::LIST_APPEND, append},
+    {Opcode::LIST_EXTEND, extend},
+    {Opcode::LIST_TO_TUPLE, list_to_tuple},
+    {Opcode::BUILD_MAP, build_map},
+    {Opcode::BUILD_CONST_KEY_MAP, build_map_of_constant_keys},
+    {Opcode::MAP_ADD, add_to_map},
+    {Opcode::DICT_MERGE, merge<false>},
+    {Opcode::DICT_UPDATE, merge<true>},
+    {Opcode::UNPACK_SEQUENCE, unpack},
+    {Opcode::STORE_SUBSCR, store_subscript},
+    {Opcode::CONTAINS_OP, contains},
+    {Opcode::CALL_INTRINSIC_1, intrinsic},
+};
+
+}  // namespace
+
+const std::span<const OpcodeRow> kContainerOps = kRows;
+
+}  // namespace torchdyn
