@@ -82,7 +82,7 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
     t.guards().add(source, Equals{PyRef::to(object)});
     return std::make_shared<ConstantVariable>(PyRef::to(object), std::move(source));
   }
-  expect_shallow(source);
+  if (length(object) >= 0) expect_shallow(source);
   const bool is_small = length(object) <= kMostItems;
   if (is_small && (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())))
     return wrap_sequence(t, object, std::move(source));
