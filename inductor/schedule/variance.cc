@@ -177,8 +177,13 @@ bool is_worth_it(const Parts& parts, int64_t chunks) {
   return reduced > kMostInRegisters;
 }
 
-// w in the variables of `sum`, where the squares are of what `sum` adds up.
+// w in the variables of `sum`, where the squares are of what `sum` adds up: floating numbers, since
+// a chunk's mean is a quotient.
 std::optional<Expr> mean_of(LoopProgram& program, const Sum& sum, const Sum& squares) {
+  const DType dtype = program.buffers[sum.reduce().buffer].type.dtype;
+  if (!aten_bridge::is_floating(dtype) ||
+      program.buffers[squares.reduce().buffer].type.dtype != dtype)
+    return std::nullopt;
   const auto square = square_of_difference(squares.reduce().value);
   const auto map = same_loops(squares.parts, sum.parts);
   if (!square || !map || !(squares.reduce().index.substitute(*map) == sum.reduce().index))

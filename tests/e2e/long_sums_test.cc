@@ -92,6 +92,14 @@ TEST(LongSumsAndVariances, AreEagersWhereOneIsInfinite) {
   EXPECT_TRUE(torch::allclose(compile(both)(x), both(x), 1e-5, 1e-5, /*equal_nan=*/true));
 }
 
+TEST(LongSumsAndVariances, OfIntegersAreExact) {
+  const Tensor x = torch::randint(-9, 9, {30000, 40}).to(test_device());
+  const auto squares = [](const Tensor& x) { return (x - x.sum(0)).square().sum(0); };
+  auto compiled = compile(squares);
+  EXPECT_TRUE(torch::equal(compiled(x), squares(x)));
+  EXPECT_EQ(explain(compiled).variants.at(0).eager_reason, "");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LongSums, ::testing::ValuesIn(long_sums()),
                          [](const auto& info) { return info.param.name; });
 
