@@ -1,7 +1,6 @@
 #include "torchdyn/program.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -179,15 +178,18 @@ void write_back(std::span<const aten_bridge::Mutation> mutations,
   struct Lists {
     std::vector<at::Tensor> inputs, results;
   };
-  std::map<std::pair<at::ScalarType, std::string>, Lists> lists;
+  std::vector<Lists> lists;  // few: a type and a device each
   for (const auto& m : mutations) {
     const at::Tensor& input = inputs[m.input];
-    Lists& list = lists[{input.scalar_type(), input.device().str()}];
-    list.inputs.push_back(input);
-    list.results.push_back(results[m.result]);
+    auto list = std::find_if(lists.begin(), lists.end(), [&](const Lists& l) {
+      return l.inputs[0].dtype() == input.dtype() && l.inputs[0].device() == input.device();
+    });
+    if (list == lists.end()) list = lists.emplace(lists.end());
+    list->inputs.push_back(input);
+    list->results.push_back(results[m.result]);
   }
   const at::NoGradGuard no_grad;
-  for (const auto& [type, list] : lists) at::_foreach_copy_(list.inputs, list.results);
+  for (const Lists& list : lists) at::_foreach_copy_(list.inputs, list.results);
 }
 
 }  // namespace
