@@ -1,8 +1,6 @@
 #include "inductor/schedule/blocks.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 
 #include "inductor/ir/value_bounds.h"
@@ -12,7 +10,7 @@
 #include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
 #include "inductor/schedule/device_size.h"
-#include "inductor/schedule/lane_map.h"
+#include "inductor/schedule/lanes.h"
 
 namespace inductor {
 namespace {
@@ -99,94 +97,6 @@ bool needs_sums_only(std::span<const Stmt> body) {
   });
 }
 
-// ---- Parts of a warp ----
-
-constexpr int kGoodAccess = 8;          // bytes of a lane's access
-constexpr int64_t kMostRegisters = 48;  // for parts of rows, where lanes are few
-
-// How long lanes take over the elements of a vector loop, in elements: more where some are idle,
-// where accesses are narrow, or where lanes read far from each other.
-double time_of(const LoopProgram& program, const Loop& loop, const LaneMap& map, int lanes) {
-  const double extent = static_cast<double>(loop.extent.as_constant());
-  const double steps = static_cast<double>(*map.chunks * map.width * lanes);
-  int64_t narrowest = 0, walked = 0;  // bytes of an element
-  bool leaps = false;
-  for (const Stmt& leaf : loop.body)
-    for (const Access& a : accesses(leaf)) {
-      if (program.buffers[a.buffer].role == BufferRole::kLocal) continue;
-      const int64_t bytes = aten_bridge::size_in_bytes(program.buffers[a.buffer].type.dtype);
-      if (a.index.coefficient(loop.var) != 1) {
-        leaps |= a.index.mentions(loop.var);
-        continue;
-      }
-      narrowest = walked == 0 ? bytes : std::min(narrowest, bytes);
-      walked = std::max(walked, bytes);
-    }
-  if (walked == 0) return leaps ? steps * lanes : steps;
-  const double access = static_cast<double>(narrowest * map.width);
-  const double narrow = std::max(1.0, kGoodAccess / access);
-  const double together = std::min<double>(kSector, static_cast<double>(walked) * extent);
-  const double apart = std::max(1.0, together / static_cast<double>(walked * map.width * lanes));
-  return steps * std::sqrt(narrow) * apart;
-}
-
-// Registers in which a lane keeps its parts of rows: of sums, and of what several loops read.
-int64_t registers_of_rows(const LoopProgram& program, const Kernel& kernel, const LaneMaps& maps) {
-  std::map<int, int64_t> of_buffer;
-  for_each_leaf(kernel.body, [&](Loops around, const Stmt& leaf) {
-    if (around.empty() || !around.back()->vector || std::holds_alternative<Scatter>(leaf)) return;
-    const int b = written_buffer(leaf);
-    const bool kept = std::holds_alternative<Reduce>(leaf)
-                          ? written_index(leaf).mentions(around.back()->var)
-                          : program.buffers[b].role == BufferRole::kLocal;
-    const LaneMap& map = maps.at(around.back()->extent);
-    if (kept) of_buffer[b] = map.chunks.value_or(1) * map.width;
-  });
-  int64_t count = 0;
-  for (const auto& entry : of_buffer) count += entry.second;
-  return count;
-}
-
-// None where a lane would have too much.
-std::optional<double> time_with(const LoopProgram& program, Kernel& kernel, int lanes) {
-  kernel.lanes = lanes;
-  const LaneMaps maps = lane_maps(program, kernel);
-  if (registers_of_rows(program, kernel, maps) > kMostRegisters) return std::nullopt;
-  double time = 0;
-  bool fits = true;
-  for_each_leaf(kernel.body, [&](Loops around, const Stmt&) {
-    if (around.empty() || !around.back()->vector) return;
-    const LaneMap& map = maps.at(around.back()->extent);
-    fits &= map.chunks && *map.chunks * map.width <= kRowOfLane;
-    if (fits) time += time_of(program, *around.back(), map, lanes);
-  });
-  return fits ? std::optional(time) : std::nullopt;
-}
-
-// As many threads of a block as leave each the registers that it needs.
-int threads_with_registers(const LoopProgram& program, const Kernel& kernel, int threads) {
-  constexpr int64_t kOwn = 40;  // of a thread, besides rows
-  const int64_t each = kOwn + registers_of_rows(program, kernel, lane_maps(program, kernel));
-  while (threads > 256 && threads * each > kRegistersOfBlocks) threads /= 2;
-  return threads;
-}
-
-// As many lanes of a warp as are of use, where enough threads are left.
-int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups) {
-  constexpr double kAsGood = 1.05;
-  int best = kWarp;
-  std::optional<double> least = time_with(program, kernel, kWarp);
-  for (int lanes = kWarp / 2; least && lanes > 0 && groups * lanes >= kBusyThreads / 2;
-       lanes /= 2) {
-    const std::optional<double> time = time_with(program, kernel, lanes);
-    if (!time) break;
-    if (*time * kAsGood >= *least) continue;
-    best = lanes;
-    least = time;
-  }
-  return best;
-}
-
 int lanes_of_one_block(const SymExpr& extent) {
   const int64_t n = extent.constant().value_or(kMostThreads);
   return static_cast<int>(
@@ -194,19 +104,6 @@ int lanes_of_one_block(const SymExpr& extent) {
 }
 
 }  // namespace
-
-int lanes_for(const SymExpr& extent) {
-  int64_t lanes = kWarp;
-  const int64_t n = extent.constant().value_or(kRowOfLane * kMostThreads);
-  if (n > kWarp * kRowOfLane) lanes = 256;
-  if (n > 256 * kRowOfLane) lanes = kMostThreads;
-  return static_cast<int>(lanes);
-}
-
-bool row_fits_registers(const SymExpr& extent) {
-  const auto n = extent.constant();
-  return n && *n <= kRowOfLane * lanes_for(extent);
-}
 
 bool adds_by_place(const Loop& loop) {
   const Loop* row = loop.kind == LoopKind::kReduction ? only_loop(loop.body) : nullptr;

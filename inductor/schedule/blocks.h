@@ -15,12 +15,6 @@
 
 namespace inductor {
 
-// Most threads that share a row: few enough to stay in a warp where that keeps it in registers.
-int lanes_for(const SymExpr& extent);
-// Elements of a row that one lane may keep.
-inline constexpr int64_t kRowOfLane = 32;
-// Whether a row of this many elements stays in its lanes' registers.
-bool row_fits_registers(const SymExpr& extent);
 // Whether the loop adds rows, which lanes keep, to places that it alone chooses.
 bool adds_by_place(const Loop& loop);
 

@@ -7,7 +7,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
-#include "inductor/schedule/blocks.h"
+#include "inductor/schedule/lanes.h"
 
 namespace inductor {
 namespace {
