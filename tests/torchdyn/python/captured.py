@@ -1,0 +1,45 @@
+"""A backend that keeps the graphs of captured frames, and what their tests compare.
+
+    compiled, backend = captured(function)
+    compiled(x)
+    backend.targets(), reasons(compiled, "function")
+"""
+import unittest
+
+import torch
+
+from torchdyn import frames
+
+
+class Recorded:
+    """A backend that runs graphs as they are and keeps them."""
+
+    def __init__(self):
+        self.graphs = []
+
+    def __call__(self, graph_module, example_inputs):
+        self.graphs.append(graph_module)
+        return graph_module
+
+    def targets(self, index=-1):
+        return [getattr(n.target, "__name__", n.target) for n in self.graphs[index].graph.nodes
+                if n.op.startswith("call_")]
+
+
+def captured(function):
+    backend = Recorded()
+    return frames.compile(function, backend), backend
+
+
+def reasons(compiled, name):
+    return [e["reason"] for e in compiled.capture.events if e["function"].split(".")[-1] == name]
+
+
+class CaptureTest(unittest.TestCase):
+    def assert_same(self, function, *args, graphs=1, **kwargs):
+        compiled, backend = captured(function)
+        for _ in range(2):  # captured, then found again
+            expected, actual = function(*args, **kwargs), compiled(*args, **kwargs)
+            torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+        self.assertEqual(len(backend.graphs), graphs, compiled.capture.events)
+        return backend
