@@ -51,9 +51,12 @@ void drop_unit_loops(ExprPool& pool, Parts& parts) {
 }
 
 // How far an index moves with one iteration: where it is no multiple of the variable (the window of
-// a pooling, which is cut at the edges), on average in the middle of the loops.
+// a pooling, which is cut at the edges), on average in the middle of the loops. 0 where sizes that
+// are not known decide.
 int64_t step_of(const SymExpr& index, const Loop& loop, std::span<const Loop> loops) {
   if (const auto step = index.coefficient(loop.var)) return *step;
+  const std::vector<Symbol> symbols = index.symbols();
+  if (std::any_of(symbols.begin(), symbols.end(), [](Symbol s) { return s.kind == 's'; })) return 0;
   const auto at = [&](int64_t shift) {
     return index.evaluate([&](Symbol s) -> int64_t {
       for (const Loop& l : loops)
