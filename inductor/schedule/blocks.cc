@@ -46,14 +46,22 @@ SymExpr choose_lanes(std::vector<Stmt>& body) {
   return longest;
 }
 
-// Of perfectly nested reductions that are not vectors: groups divide the outermost one.
+// Of perfectly nested reductions that are not vectors: groups divide the outermost one. Two change
+// places where no sum goes over one of them alone.
 void longest_first(Loop& outermost) {
-  const auto is_reduction = [](const Loop* l) {
-    return l && l->kind == LoopKind::kReduction && !l->vector;
+  const auto may_change = [&](const Loop& l) {
+    bool may = true;
+    for_each_leaf(l.body, [&](Loops, const Stmt& leaf) {
+      const SymExpr& index = written_index(leaf);
+      may &= !std::holds_alternative<Reduce>(leaf) ||
+             index.mentions(outermost.var) == index.mentions(l.var);
+    });
+    return may;
   };
   Loop* longest = &outermost;
-  for (Loop* l = &outermost; is_reduction(l); l = only_loop(l->body))
-    if (trip_count(*l) > trip_count(*longest)) longest = l;
+  for (Loop* l = &outermost; l && l->kind == LoopKind::kReduction && !l->vector;
+       l = only_loop(l->body))
+    if (trip_count(*l) > trip_count(*longest) && may_change(*l)) longest = l;
   std::swap(outermost.var, longest->var);
   std::swap(outermost.extent, longest->extent);
 }
