@@ -83,7 +83,8 @@ def _compared(task, backend, kind, dynamic, autocast):
 
 def _times(task, backends, steps, autocast):
     """First step and, over interleaved rounds, the median step of training; "gain" is eager's over
-    ours, an interval. `backends`: None (eager itself), "eager", ours and maybe Inductor."""
+    ours, "gain_dynamo" over Dynamo's without a compiler, intervals. `backends`: None (eager itself),
+    "eager" (Dynamo alone), ours and maybe Inductor."""
     functions, record = {}, {}
     device = next(task.parameters()).device
 
@@ -102,8 +103,7 @@ def _times(task, backends, steps, autocast):
         inputs = subject.inputs(BATCHES[0])
         function = subject if backend is None else torch.compile(subject, backend=backend)
         record[f"first_{backend or 'plain'}"] = timed(inputs, function)
-        if backend != "eager":
-            functions[backend or "plain"] = (inputs, function)
+        functions[backend or "plain"] = (inputs, function)
     samples = {backend: [] for backend in functions}
     for round in range(steps + 1):
         for backend, call in functions.items():
@@ -112,7 +112,8 @@ def _times(task, backends, steps, autocast):
                 samples[backend].append(seconds)
     record |= {f"step_{b}": statistics.median(s) for b, s in samples.items()}
     if steps > 1:
-        record["gain"] = _interval([p / o for p, o in zip(samples["plain"], samples[backends[2]])])
+        for key, backend in (("gain", backends[2]), ("gain_dynamo", "eager")):
+            record[key] = _interval([p / o for p, o in zip(samples["plain"], samples[backend])])
     return record
 
 

@@ -156,8 +156,9 @@ def summary(records, backend):
         if mean is not None:
             lines.append(f"a training step: {mean:.2f} times as fast as {name} (geometric mean)")
     timed = [r for r in records if "gain" in r]
-    slower = [f"{r['model']} ({r['gain'][0]:.2f} to {r['gain'][1]:.2f})" for r in timed
-              if r["gain"][1] < 1]
+    slower = [f"{r['model']} ({r['gain'][0]:.2f} to {r['gain'][1]:.2f}, Dynamo alone "
+              f"{r['gain_dynamo'][0]:.2f} to {r['gain_dynamo'][1]:.2f})"
+              for r in timed if r["gain"][1] < 1]
     if timed:
         lines.append(f"slower than eager outside of the 95 % interval: {', '.join(slower) or 'none'}")
     firsts = [(net(r, backend), net(r, "inductor"), r["model"]) for r in records
