@@ -11,6 +11,7 @@
 #   torchdyn::torch       libtorch_cpu and libc10 with their headers
 #   torchdyn::torch_cuda  the same with libtorch_cuda and libc10_cuda loaded at start-up
 #                         (absent where LibTorch was built without CUDA)
+#   torchdyn::cuda_headers  CUDA's own headers, with nothing to link (absent likewise)
 #   torchdyn::torch_python  libtorch_python with its headers, pybind11 among them (a wheel's alone)
 #   torchdyn::openmp      OpenMP on the libgomp that libtorch_cpu loads: one thread pool a process.
 #                         g++ gets pragmas. clang's -fopenmp would bring libomp, a second pool, so
@@ -81,7 +82,9 @@ if(TORCH_CUDA_LIBRARY AND TORCH_C10_CUDA_LIBRARY)
   _torch_import(c10_cuda "${TORCH_C10_CUDA_LIBRARY}")
   # The wheel keeps CUDA's own headers (cuda.h, nvrtc.h) in a package beside torch.
   file(GLOB _cuda_headers "${TORCH_ROOT}/../nvidia/cu*/include")
-  target_include_directories(torchdyn::c10_cuda SYSTEM INTERFACE ${_cuda_headers})
+  add_library(torchdyn::cuda_headers INTERFACE IMPORTED)
+  target_include_directories(torchdyn::cuda_headers SYSTEM INTERFACE ${_cuda_headers})
+  target_link_libraries(torchdyn::c10_cuda INTERFACE torchdyn::cuda_headers)
   add_library(torchdyn::torch_cuda INTERFACE IMPORTED)
   # No symbol of libtorch_cuda is named by callers: it registers kernels when it is loaded.
   target_link_libraries(torchdyn::torch_cuda INTERFACE

@@ -86,7 +86,7 @@ Tensors CompiledCall::operator()(const Tensors& tensors) const {
 }
 
 const std::string& CompiledCall::eager_reason() const { return variant_->eager_reason; }
-const Explanation::Variant& CompiledCall::explanation() const { return variant_->explanation; }
+Explanation::Variant CompiledCall::explanation() const { return variant_->explain(); }
 
 std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls,
                                                          Numerics numerics) {

@@ -35,7 +35,7 @@ class CompiledCall {
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& tensors) const;
 
   const std::string& eager_reason() const;  // why nothing was compiled
-  const Explanation::Variant& explanation() const;
+  Explanation::Variant explanation() const;
 
  private:
   std::unique_ptr<Variant> variant_;

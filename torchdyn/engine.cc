@@ -319,7 +319,7 @@ Explanation Engine::explain() const {
   Explanation explanation;
   std::lock_guard lock(impl_->mutex);
   for (const Variant* v = impl_->variants; v != nullptr; v = v->next)
-    explanation.variants.insert(explanation.variants.begin(), v->explanation);
+    explanation.variants.insert(explanation.variants.begin(), v->explain());
   explanation.recompile_reasons = impl_->recompile_reasons;
   const std::lock_guard refusals_lock(impl_->refusals_mutex);
   for (const auto& [key, reason] : impl_->refusals) explanation.refusals.push_back(reason);

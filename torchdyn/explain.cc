@@ -36,6 +36,7 @@ void print_variant(std::ostream& out, const Explanation::Variant& variant) {
         << " ms)\n";
   }
   if (!variant.fixed_reason.empty()) out << "  sizes are fixed: " << variant.fixed_reason << "\n";
+  if (!variant.replay.empty()) out << "  " << variant.replay << "\n";
   for (const std::string& guard : variant.guards) out << "  guard " << guard << "\n";
   for (const Explanation::Graph& graph : variant.graphs) print_graph(out, graph);
 }

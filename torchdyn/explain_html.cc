@@ -97,6 +97,7 @@ std::string variant(const Explanation::Variant& v, size_t number) {
                             v.compile_ms);
   if (!v.fixed_reason.empty())
     html += str_cat("<p>Its sizes are fixed: ", escaped(v.fixed_reason), "</p>\n");
+  if (!v.replay.empty()) html += str_cat("<p>Calls: ", escaped(v.replay), "</p>\n");
   html += fold(str_cat(v.guards.size(), " guards"), v.guards);
   for (const auto& g : v.graphs) html += graph(g);
   return html;

@@ -83,6 +83,20 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled,
   };
 }
 
+aten_bridge::GraphRunner runner(std::shared_ptr<inductor::ReplayedGraph> graph) {
+  return [graph = std::move(graph)](std::vector<at::Tensor> inputs) {
+    return graph->run(std::move(inputs));
+  };
+}
+
+std::shared_ptr<inductor::ReplayedGraph> replayed(
+    const Captured& captured, const std::shared_ptr<const CompiledGraph>& forward,
+    bool has_symbols) {
+  const bool on_gpu = forward->plan.device.kind == aten_bridge::Device::Kind::kCuda;
+  if (!on_gpu || captured.joint.tangents > 0 || captured.draws || has_symbols) return nullptr;
+  return std::make_shared<inductor::ReplayedGraph>(forward);
+}
+
 }  // namespace
 
 Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
@@ -93,6 +107,7 @@ Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
       compiled_(compiled.begin(), compiled.end()),
+      replayed_(replayed(*captured_, compiled_[0], has_symbols)),
       other_(std::move(other)),
       broken_(std::move(broken)) {
   if (!has_symbols) fixed_ = make({});
@@ -105,7 +120,7 @@ std::shared_ptr<const Program::Sized> Program::make(const Samples& values) const
   function->primals = joint.primals;
   function->results = joint.results;
   function->differentiable = captured_->differentiable;
-  function->forward = runner(compiled_[0], sizes);
+  function->forward = replayed_ ? runner(replayed_) : runner(compiled_[0], sizes);
   if (joint.tangents > 0) {
     function->tangents = tangent_types(joint, sizes);
     function->tangents_of = tangents_of_;
@@ -193,6 +208,8 @@ void write_back(std::span<const aten_bridge::Mutation> mutations,
 }
 
 }  // namespace
+
+std::string Program::replay() const { return replayed_ ? replayed_->state() : ""; }
 
 Program::Results Program::run(const Samples& sizes, std::span<const at::Tensor> inputs) const {
   const std::shared_ptr<const Sized> sized = at(sizes);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "aten_bridge/autograd/compiled_function.h"
@@ -15,6 +16,7 @@
 #include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/symbolic/fit.h"
 #include "aten_bridge/trace/capture.h"
+#include "inductor/runtime/aten/replay.h"
 #include "inductor/runtime/core/compiled_graph.h"
 
 namespace torchdyn {
@@ -43,6 +45,8 @@ class Program {
   // the function changes. AssumptionFailed: what capture read from values is otherwise now; nothing
   // has changed then.
   Results run(const aten_bridge::Samples& sizes, std::span<const at::Tensor> inputs) const;
+  // Explanation::Variant::replay
+  std::string replay() const;
 
  private:
   // All that depends on sizes, at given ones.
@@ -60,6 +64,9 @@ class Program {
   const std::vector<aten_bridge::SavedValue> saved_;
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
+  // The forward where no saved value of it outlives a call: on a GPU, at one set of sizes (each
+  // would have a pool of memory), without random numbers, not in training.
+  const std::shared_ptr<inductor::ReplayedGraph> replayed_;
   const OtherBackward other_;
   const std::function<void(const aten_bridge::InternalError&)> broken_;
 

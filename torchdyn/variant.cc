@@ -113,6 +113,12 @@ std::vector<std::string> HostGuards::describe() const {
   return lines;
 }
 
+Explanation::Variant Variant::explain() const {
+  Explanation::Variant explained = explanation;
+  if (program) explained.replay = program->replay();
+  return explained;
+}
+
 bool Variant::matches(const Call& call, bool with_handles) const {
   if (!host.check(call) || !duplicates.hold(call.tensors)) return false;
   if (sizes && !sizes->values(call.leaves)) return false;

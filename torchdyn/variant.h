@@ -72,8 +72,9 @@ struct Variant {
   std::unique_ptr<const Program> program;
   FrozenTensors frozen;
   std::shared_ptr<const void> prototype;
-  Explanation::Variant explanation;
+  Explanation::Variant explanation;  // as compiled; explain() adds what calls made of it
 
+  Explanation::Variant explain() const;
   bool matches(const Call& call, bool with_handles = true) const;
   std::string why_not(const Call& call) const;
   Program::Results run(const Call& call) const;  // throws as Program::run

@@ -93,4 +93,13 @@ void Graph::remove_dead(const std::function<bool(const Node&)>& has_effect) {
   std::erase_if(nodes_, [&](const auto& node) { return !needed.contains(node.get()); });
 }
 
+std::optional<double> dropout_of(const Node& node) {
+  for (const Argument& a : node.args) {
+    if (a.name != "dropout_p") continue;
+    const auto* p = std::get_if<double>(&a.value);
+    return p ? *p : 1;
+  }
+  return std::nullopt;
+}
+
 }  // namespace aten_bridge

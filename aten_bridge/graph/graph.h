@@ -125,6 +125,10 @@ class Node {
   std::string origin;
 };
 
+// The share that an operator drops out, as attention does; none where it has no such argument.
+// Where it is 0, an operator that may draw random numbers draws none.
+std::optional<double> dropout_of(const Node& node);
+
 class Graph {
  public:
   explicit Graph(std::string name = "graph") : name(std::move(name)) {}

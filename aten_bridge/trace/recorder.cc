@@ -287,12 +287,12 @@ std::vector<Value> Recorder::add_node(const c10::OperatorHandle& op, const Opera
     types.push_back(twin.defined() ? std::optional(type_of(twin, devices.front())) : std::nullopt);
     if (twin.defined()) devices = devices.subspan(1);
   }
-  draws_ |= info.draws;
   std::vector<Argument> arguments = named_arguments(op, args);
   if (!types.empty() && types[0]) spell_out_defaults(arguments, *types[0]);
   make_offset_relative(arguments, args, info.name, views_);
   Node* node = graph_.add(info.name, std::move(arguments), std::move(types),
                           origin_.empty() ? info.name : origin_);
+  draws_ |= info.draws && dropout_of(*node) != 0;
   std::vector<Value> values;
   for (size_t i = 0; i < twins.size(); ++i) {
     if (!twins[i].defined()) continue;

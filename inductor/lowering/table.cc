@@ -44,23 +44,9 @@ bool writes_any_strides(const Node& node) {
   return kind == OpKind::kPointwise || kind == OpKind::kReduction || kind == OpKind::kScatter;
 }
 
-namespace {
-
-// Attention draws random numbers where it drops out.
-bool drops_out(const Node& node) {
-  for (const auto& [name, value] : node.args) {
-    if (name != "dropout_p") continue;
-    const auto* p = std::get_if<double>(&value);
-    return !p || *p != 0;
-  }
-  return false;
-}
-
-}  // namespace
-
 aten_bridge::Recompute recompute_of(const Node& node) {
   using aten_bridge::Recompute;
-  if (node.outputs.empty() || drops_out(node)) return Recompute::kForbidden;
+  if (node.outputs.empty() || dropout_of(node).value_or(0) != 0) return Recompute::kForbidden;
   switch (kind_of(node.op)) {
     case OpKind::kView:
       return Recompute::kFree;

@@ -79,11 +79,11 @@ py::list graphs_of(const Explanation::Variant& variant) {
 py::list variants_of(const Explanation& explanation) {
   py::list variants;
   for (const Explanation::Variant& variant : explanation.variants)
-    variants.append(
-        py::dict(py::arg("eager_reason") = variant.eager_reason,
-                 py::arg("fixed_reason") = variant.fixed_reason, py::arg("guards") = variant.guards,
-                 py::arg("graphs") = graphs_of(variant), py::arg("capture_ms") = variant.capture_ms,
-                 py::arg("compile_ms") = variant.compile_ms));
+    variants.append(py::dict(
+        py::arg("eager_reason") = variant.eager_reason,
+        py::arg("fixed_reason") = variant.fixed_reason, py::arg("replay") = variant.replay,
+        py::arg("guards") = variant.guards, py::arg("graphs") = graphs_of(variant),
+        py::arg("capture_ms") = variant.capture_ms, py::arg("compile_ms") = variant.compile_ms));
   return variants;
 }
 
@@ -129,7 +129,8 @@ PYBIND11_MODULE(_C, module) {
       .def("__call__", &PythonCallable::operator(), "The result of a call, equal to eager's.")
       .def_property_readonly(
           "variants", [](const PythonCallable& c) { return variants_of(c.explain()); },
-          "One dict a variant: eager_reason, fixed_reason, guards, graphs, capture_ms, compile_ms.")
+          "One dict a variant: eager_reason, fixed_reason, replay, guards, graphs, capture_ms, "
+          "compile_ms.")
       .def_property_readonly(
           "recompile_reasons",
           [](const PythonCallable& c) { return c.explain().recompile_reasons; },

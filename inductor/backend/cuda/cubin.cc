@@ -12,8 +12,6 @@
 namespace inductor {
 namespace {
 
-constexpr int kInvalidContext = 201;  // CUresult of cuda.h
-
 struct CudaKernel {
   const CudaDriver* driver;
   void* handle = nullptr;
@@ -49,17 +47,11 @@ void launch(const void* self, const LaunchArguments& arguments, const TdContext*
   for (int i = 0; i < arguments.size_count; ++i)
     parameters.push_back(const_cast<int64_t*>(arguments.sizes + i));
   const CudaDriver& driver = *kernel.driver;
-  const auto try_launch = [&] {
+  const int error = driver.in_context(context->device, [&] {
     return driver.cuLaunchKernel(kernel.handle, static_cast<unsigned>(arguments.blocks), 1, 1,
                                  static_cast<unsigned>(arguments.threads), 1, 1, 0, context->stream,
                                  parameters.data(), nullptr);
-  };
-  int error = try_launch();
-  // A thread that has not used the device yet, as autograd's may be.
-  if (error == kInvalidContext) {
-    error = driver.enter_device(context->device);
-    if (!error) error = try_launch();
-  }
+  });
   if (error) fail(kernel, arguments, kernel.driver->error_text(error));
 }
 

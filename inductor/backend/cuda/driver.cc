@@ -21,10 +21,24 @@ struct Symbol {
               void* address) { driver.name = reinterpret_cast<decltype(driver.name)>(address); } \
   }
 constexpr Symbol kSymbols[] = {
-    SYMBOL(cuInit),          SYMBOL(cuGetErrorName),       SYMBOL(cuGetErrorString),
-    SYMBOL(cuDeviceGet),     SYMBOL(cuDeviceGetAttribute), SYMBOL(cuDevicePrimaryCtxRetain),
-    SYMBOL(cuCtxSetCurrent), SYMBOL(cuLibraryLoadData),    SYMBOL(cuLibraryGetKernel),
-    SYMBOL(cuLibraryUnload), SYMBOL(cuLaunchKernel),
+    SYMBOL(cuInit),
+    SYMBOL(cuGetErrorName),
+    SYMBOL(cuGetErrorString),
+    SYMBOL(cuDeviceGet),
+    SYMBOL(cuDeviceGetAttribute),
+    SYMBOL(cuDevicePrimaryCtxRetain),
+    SYMBOL(cuCtxSetCurrent),
+    SYMBOL(cuLibraryLoadData),
+    SYMBOL(cuLibraryGetKernel),
+    SYMBOL(cuLibraryUnload),
+    SYMBOL(cuLaunchKernel),
+    SYMBOL(cuStreamBeginCapture_v2),
+    SYMBOL(cuStreamEndCapture),
+    SYMBOL(cuStreamIsCapturing),
+    SYMBOL(cuGraphInstantiateWithFlags),
+    SYMBOL(cuGraphLaunch),
+    SYMBOL(cuGraphExecDestroy),
+    SYMBOL(cuGraphDestroy),
 };
 #undef SYMBOL
 

@@ -29,11 +29,27 @@ struct CudaDriver {
   int (*cuLaunchKernel)(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         void* stream, void** parameters, void** extra);
+  int (*cuStreamBeginCapture_v2)(void* stream, int mode);
+  int (*cuStreamEndCapture)(void* stream, void** graph);
+  int (*cuStreamIsCapturing)(void* stream, int* status);
+  int (*cuGraphInstantiateWithFlags)(void** executable, void* graph, unsigned long long flags);
+  int (*cuGraphLaunch)(void* executable, void* stream);
+  int (*cuGraphExecDestroy)(void* executable);
+  int (*cuGraphDestroy)(void* graph);
 
   // "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"
   std::string error_text(int error) const;
   // Gives this thread the context that CUDA's runtime uses on a device. Returns an error or 0.
   int enter_device(int device_index) const;
+  // The call's error; where this thread has not used the device yet, as autograd's may be, that of
+  // another call in its context.
+  template <class Call>
+  int in_context(int device_index, Call call) const {
+    constexpr int kInvalidContext = 201;
+    int error = call();
+    if (error == kInvalidContext && !(error = enter_device(device_index))) error = call();
+    return error;
+  }
   // 90 for a device of compute capability 9.0; needs no context.
   absl::StatusOr<int> compute_capability(int device_index) const;
 };

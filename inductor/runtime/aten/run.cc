@@ -12,6 +12,7 @@
 #include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/aten/tensor_over.h"
 #include "inductor/runtime/core/run_steps.h"
 
 namespace inductor {
@@ -24,28 +25,10 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(void*, int64_t, int
                    [&](int64_t begin, int64_t end) { body(argument, begin, end); });
 }
 
-c10::Storage allocate_storage(int64_t bytes, c10::Allocator* allocator) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
-                                               allocator, /*resizable=*/true);
-}
-
-at::Tensor make_tensor(c10::Storage storage, caffe2::TypeMeta dtype, c10::IntArrayRef sizes,
-                       c10::IntArrayRef strides, int64_t offset) {
-  const auto key = storage.device().is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
-  auto impl =
-      c10::make_intrusive<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), dtype);
-  impl->set_sizes_and_strides(sizes, strides, offset);
-  return at::Tensor(std::move(impl));
-}
-
-at::Tensor make_tensor(c10::Storage storage, const Layout& layout, int64_t offset) {
-  return make_tensor(std::move(storage), layout.dtype, layout.sizes, layout.strides, offset);
-}
-
 // The bytes of a tensor as they lie in memory, gaps and shared elements included.
 at::Tensor bytes_of(const at::Tensor& tensor, int64_t bytes) {
   const auto item = static_cast<int64_t>(tensor.dtype().itemsize());
-  return make_tensor(tensor.storage(), caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1},
+  return tensor_over(tensor.storage(), caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1},
                      tensor.storage_offset() * item);
 }
 
@@ -54,6 +37,10 @@ bool has_layout(const at::Tensor& tensor, const Layout& layout) {
   for (size_t d = 0; d < layout.sizes.size(); ++d)
     if (layout.sizes[d] > 1 && strides[d] != layout.strides[d]) return false;
   return true;
+}
+
+at::Tensor tensor_of(c10::Storage storage, const Layout& layout, int64_t offset) {
+  return tensor_over(std::move(storage), layout.dtype, layout.sizes, layout.strides, offset);
 }
 
 class Execution final : public TensorMemory {
@@ -75,8 +62,7 @@ class Execution final : public TensorMemory {
 
   void* allocate(int buffer) override {
     const Layout& layout = plan_.buffers[buffer];
-    tensors_[buffer] =
-        make_tensor(allocate_storage(layout.bytes, plan_.device.allocator), layout, 0);
+    tensors_[buffer] = tensor_of(allocate_storage(layout.bytes, plan_.device.allocator), layout, 0);
     return tensors_[buffer].storage().mutable_data();
   }
 
@@ -124,7 +110,7 @@ class Execution final : public TensorMemory {
   void* aligned_copy(const at::Tensor& tensor, int64_t bytes) {
     aligned_.push_back(allocate_storage(bytes, plan_.device.allocator));
     const at::Tensor to =
-        make_tensor(aligned_.back(), caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1}, 0);
+        tensor_over(aligned_.back(), caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1}, 0);
     to.copy_(bytes_of(tensor, bytes));
     return aligned_.back().mutable_data();
   }
@@ -136,9 +122,9 @@ class Execution final : public TensorMemory {
       const auto* address = static_cast<const char*>(addresses_[view.buffer]);
       const auto* start = static_cast<const char*>(arena_.data());
       const int64_t item = static_cast<int64_t>(view.layout.dtype.itemsize());
-      return make_tensor(arena_, view.layout, (address - start) / item + view.offset);
+      return tensor_of(arena_, view.layout, (address - start) / item + view.offset);
     }
-    at::Tensor made = make_tensor(base.storage(), view.layout, base.storage_offset() + view.offset);
+    at::Tensor made = tensor_of(base.storage(), view.layout, base.storage_offset() + view.offset);
     if (!base.is_inference() && !made.is_inference())
       made.unsafeGetTensorImpl()->set_version_counter(
           base.unsafeGetTensorImpl()->version_counter());
@@ -186,13 +172,10 @@ class Execution final : public TensorMemory {
   torch::jit::Stack stack_;
 };
 
-const c10::DispatchKeySet kExcluded =
-    c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset;
-
 }  // namespace
 
 std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> inputs) {
-  const c10::impl::ExcludeDispatchKeyGuard below(kExcluded);
+  const c10::impl::ExcludeDispatchKeyGuard below(kBelowAutograd);
   TdContext context{parallel_for, nullptr, 0};
   c10::OptionalDeviceGuard guard;
   if (const c10::Device device = graph.linked->device.device; !device.is_cpu()) {
