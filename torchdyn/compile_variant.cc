@@ -61,10 +61,10 @@ void save_copies_of_mutated(Partition& partition, const Captured& captured) {
 }
 
 // Random operators keep eager's layout: which element gets which number follows from it.
-Graph with_channels_last(const Graph& joint) {
+std::optional<Graph> with_channels_last(const Graph& joint) {
   return aten_bridge::while_making(
       [&] { return print(joint); },
-      [&] { return aten_bridge::channels_last(joint, inductor::writes_any_strides); });
+      [&] { return aten_bridge::with_channels_last(joint, inductor::writes_any_strides); });
 }
 
 Partition split(const Captured& captured) {
@@ -261,8 +261,8 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
   }
   variant->prototype = std::move(tracer.traced.prototype);
   Graph& joint = traced.captured.joint.graph;
-  if (numerics == Numerics::kDefault && aten_bridge::has_row_major_convolutions(joint))
-    joint = with_channels_last(joint);
+  if (numerics == Numerics::kDefault)
+    if (auto last = with_channels_last(joint)) joint = *std::move(last);
   variant->explanation.capture_ms = milliseconds_since(start);
 
   show(traced.trains() ? DumpStage::kJoint : DumpStage::kGraph, joint);

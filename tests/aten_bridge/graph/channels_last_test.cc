@@ -52,16 +52,32 @@ TEST(ChannelsLastGraph, ImagesOfUnknownSizesAndThoseThatLieSoStay) {
   }
 }
 
-TEST(ChannelsLastGraph, OnlyHalfPrecisionOnAGpuAsksForIt) {
-  const auto graph = [](const std::string& dtype, const std::string& device) {
-    const auto type = [&](const std::string& sizes) { return dtype + "[" + sizes + "]" + device; };
-    return parsed("graph 1 g(x: " + type("2, 3, 8, 8") + ", w: " + type("4, 3, 3, 3") +
-                  ") {\n  %0: " + type("2, 4, 8, 8") + " = aten::convolution(input=x, weight=w, " +
-                  std::string(kArguments) + "  return %0\n}\n");
-  };
-  EXPECT_TRUE(has_row_major_convolutions(graph("bf16", "@cuda:0")));
-  EXPECT_FALSE(has_row_major_convolutions(graph("f32", "@cuda:0")));
-  EXPECT_FALSE(has_row_major_convolutions(graph("bf16", "")));
+// Convolutions of 8 channels one after the other; the image is copied twice, the weights each.
+Graph chain(int convolutions, const std::string& dtype, const std::string& device) {
+  const auto type = [&](const std::string& sizes) { return dtype + "[" + sizes + "]" + device; };
+  std::string inputs = "x: " + type("2, 8, 32, 32"), nodes, last = "x";
+  for (int i = 0; i < convolutions; ++i) {
+    const std::string number = std::to_string(i);
+    inputs += ", w" + number + ": " + type("8, 8, 3, 3");
+    nodes += "  %" + number + ": " + type("2, 8, 32, 32") + " = aten::convolution(input=" + last +
+             ", weight=w" + number + ", " + std::string(kArguments);
+    last = "%" + number;
+  }
+  return parsed("graph 1 g(" + inputs + ") {\n" + nodes + "  return " + last + "\n}\n");
+}
+
+bool is_asked_for(const Graph& graph) { return with_channels_last(graph, is_relu).has_value(); }
+
+TEST(ChannelsLastGraph, HalfPrecisionOnAGpuAsksForIt) {
+  EXPECT_TRUE(is_asked_for(chain(1, "bf16", "@cuda:0")));
+  EXPECT_TRUE(is_asked_for(chain(1, "f16", "@cuda:0")));
+  EXPECT_FALSE(is_asked_for(chain(8, "f32", "@cuda:0")));
+}
+
+TEST(ChannelsLastGraph, Float32OnACpuAsksForItWhereCopiesAreFew) {
+  EXPECT_FALSE(is_asked_for(chain(1, "f32", "")));
+  EXPECT_TRUE(is_asked_for(chain(8, "f32", "")));
+  EXPECT_FALSE(is_asked_for(chain(8, "bf16", "")));
 }
 
 }  // namespace
