@@ -53,14 +53,28 @@ class Subject:
         return (torch.cuda.max_memory_allocated() - others) / 2**30
 
     def kernels(self):
-        """Of one step: (name, calls, ms), the longest first."""
-        if self.device != "cuda":
-            return []
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-            self.step()
-        rows = [(event.key, event.count, event.self_device_time_total / 1e3)
-                for event in profile.key_averages() if event.self_device_time_total > 0]
-        return sorted(rows, key=lambda row: -row[2])
+        """What `kernels_of` tells of one step."""
+        return kernels_of(self.step, self.device)
+
+
+def kernels_of(call, device):
+    """(name, calls, ms), the longest first."""
+    if device != "cuda":
+        return []
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        call()
+        torch.cuda.synchronize()
+    rows = [(event.key, event.count, event.self_device_time_total / 1e3)
+            for event in profile.key_averages() if event.self_device_time_total > 0]
+    return sorted(rows, key=lambda row: -row[2])
+
+
+def figures_of(kernels, top):
+    """What a record holds of `kernels_of`; `top`: so many by name."""
+    return {"launches": sum(count for _, count, _ in kernels),
+            "kernel_ms": sum(ms for _, _, ms in kernels),
+            "vendor_ms": sum(ms for name, _, ms in kernels if any(v in name for v in VENDORS)),
+            "top": kernels[:top]}
 
 
 @contextlib.contextmanager
@@ -113,10 +127,6 @@ def timed(subjects, record, steps, top):
             subject.step()  # as in a training loop, not as after another's step
             times[key] += [subject.step()[1] for _ in range(steps)]
     for key, subject in subjects.items():
-        kernels = subject.kernels()
-        record[key] |= {
-            "ms": statistics.median(times[key]) * 1e3, "gib": subject.peak(),
-            "launches": sum(count for _, count, _ in kernels), "kernel_ms": sum(k[2] for k in kernels),
-            "vendor_ms": sum(ms for kernel, _, ms in kernels if any(v in kernel for v in VENDORS)),
-            "top": kernels[:top]}
+        figures = figures_of(subject.kernels(), top)
+        record[key] |= {"ms": statistics.median(times[key]) * 1e3, "gib": subject.peak(), **figures}
     return record

@@ -3,6 +3,7 @@
     row = ROWS["gpt2"]
     model, inputs = row.build().to("cuda"), row.inputs(row.batch, "cuda")
     row.loss(model, inputs).backward()
+    logits = row.logits(model.eval(), inputs)
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ class Row:
     build: Callable[[], torch.nn.Module]
     inputs: Callable[[int, str], dict[str, torch.Tensor]]  # batch, device
     loss: Callable[[Any, dict[str, torch.Tensor]], torch.Tensor]
+    logits: Callable[[Any, dict[str, torch.Tensor]], torch.Tensor]
 
 
 def language(name, batch, length, model, config):
@@ -30,7 +32,8 @@ def language(name, batch, length, model, config):
         return {"input_ids": tokens, "labels": tokens}
 
     return Row(name, batch, lambda: model(config), inputs,
-               lambda model, inputs: model(**inputs).loss)
+               lambda model, inputs: model(**inputs).loss,
+               lambda model, inputs: model(input_ids=inputs["input_ids"]).logits)
 
 
 def vision(name, batch, timm_name):
@@ -39,7 +42,8 @@ def vision(name, batch, timm_name):
                 "labels": torch.randint(1000, (batch,), device=device)}
 
     return Row(name, batch, lambda: timm.create_model(timm_name), inputs,
-               lambda model, inputs: cross_entropy(model(inputs["images"]), inputs["labels"]))
+               lambda model, inputs: cross_entropy(model(inputs["images"]), inputs["labels"]),
+               lambda model, inputs: model(inputs["images"]))
 
 
 ROWS = {row.name: row for row in [

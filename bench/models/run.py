@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""How fast do models train compiled, beside eager and PyTorch's own compiler?
+"""How fast do models train, or infer, compiled, beside eager and PyTorch's own compiler?
 
   bench/models/run.py                         the eight models, AMP bf16, eager and ours
   bench/models/run.py --inductor              Inductor's in the same process: a minute a model
   bench/models/run.py --models 'bert|gpt2' --steps 20 --top 12 --record FILE
   bench/models/run.py --jobs 8                first steps at once (they take longer so), timed in turn
+  bench/models/run.py --inference             without gradients, at the row's batch and at 1
   bench/models/run.py --models vit --device cpu --batch 2 --steps 1      here, to see that it runs
 
 PYTHONPATH names the built package. Each model has a process and a cold cache of its own. A step is
 forward and backward, without optimizer. "net s" is the first step without eager's and without
 Dynamo's own capture. Of a step's kernels, those of vendors (products, convolutions, attention) are
-told by their names. Budget: none slower than eager.
+told by their names. Inference: the logits under autocast; "ms" of calls that are waited for, "in a
+row" of twenty calls that are waited for once; Inductor's with its CUDA graphs (reduce-overhead);
+"apart" is the distance of logits from eager's. Budget: none slower than eager.
 """
 import argparse
 import concurrent.futures
@@ -25,6 +28,10 @@ import tempfile
 LINE = "{:<14}{:<10}{:>9}{:>8}{:>9}{:>9}{:>8}{:>10}{:>10}{:>10}{:>11}"
 HEAD = ("model", "", "ms", "times", "net s", "GiB", "memory", "launches", "kernel ms", "vendor ms",
         "loss")
+INFERENCE_LINE = "{:<14}{:>6} {:<10}{:>9}{:>8}{:>10}{:>8}{:>9}{:>10}{:>10}{:>11}{:>10}"
+INFERENCE_HEAD = ("model", "batch", "", "ms", "times", "in a row", "times", "net s", "launches",
+                  "kernel ms", "vendor ms", "apart")
+NOT_TIMED = ("eager", "said")  # of a record's keys
 
 
 def one_model(name, arguments, lock):
@@ -37,6 +44,7 @@ def one_model(name, arguments, lock):
                 command += [f"--{option}", str(getattr(arguments, option))]
         command += ["--inductor"] * arguments.inductor
         command += ["--channels-last"] * arguments.channels_last
+        command += ["--inference"] * arguments.inference
         environment = {**os.environ, "TORCHDYN_CACHE_DIR": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         said = [line for line in done.stderr.splitlines() if line.startswith("torchdyn: ")]
@@ -48,28 +56,64 @@ def one_model(name, arguments, lock):
 
 
 def show(name, record):
-    eager, dynamo = record["plain"], record["eager"]["first_s"]
+    eager = record["plain"]
     for key, row in record.items():
-        if key in ("eager", "said"):
+        if key in NOT_TIMED:
             continue
-        net = max(row["first_s"] - max(dynamo, eager["first_s"]), 0)
+        net = net_seconds(row, record)
         print(LINE.format(
             name, {"plain": "eager"}.get(key, key), f"{row['ms']:.2f}", f"{eager['ms'] / row['ms']:.2f}",
             "-" if key == "plain" else f"{net:.1f}", f"{row['gib']:.2f}",
             f"{row['gib'] / eager['gib']:.2f}" if eager["gib"] else "-", row["launches"],
             f"{row['kernel_ms']:.1f}", f"{row['vendor_ms']:.1f}", f"{row['losses'][0]:.4f}"))
-        for kernel, count, ms in row["top"]:
-            print(f"    {ms:8.3f} ms {count:5} x {kernel[:110]}")
-    for line in record["said"][:4]:
+        show_top(row)
+
+
+def show_inference(name, batch, record):
+    eager = record["plain"]
+    for key, row in record.items():
+        if key in NOT_TIMED:
+            continue
+        print(INFERENCE_LINE.format(
+            name, batch, {"plain": "eager"}.get(key, key), f"{row['ms']:.2f}",
+            f"{eager['ms'] / row['ms']:.2f}", f"{row['row_ms']:.2f}",
+            f"{eager['row_ms'] / row['row_ms']:.2f}",
+            "-" if key == "plain" else f"{net_seconds(row, record):.1f}", row["launches"],
+            f"{row['kernel_ms']:.1f}", f"{row['vendor_ms']:.1f}", f"{row['apart']:.1e}"))
+        show_top(row)
+
+
+def net_seconds(row, record):
+    """Of the first step, without Dynamo's capture and eager's."""
+    return max(row["first_s"] - max(record[key]["first_s"] for key in ("eager", "plain")), 0)
+
+
+def show_top(row):
+    for kernel, count, ms in row["top"]:
+        print(f"    {ms:8.3f} ms {count:5} x {kernel[:110]}")
+
+
+def show_said(said):
+    for line in said[:4]:
         print(f"    {line[:160]}")
     sys.stdout.flush()
 
 
-def summary(records):
-    for key in sorted({key for r in records for key in r} - {"plain", "eager", "said"}):
-        times = [r["plain"]["ms"] / r[key]["ms"] for r in records if key in r]
+def summary(records, figure="ms", what=""):
+    for key in sorted({key for r in records for key in r} - {"plain", *NOT_TIMED}):
+        times = [r["plain"][figure] / r[key][figure] for r in records if key in r]
         mean = math.exp(sum(map(math.log, times)) / len(times))
-        print(f"{key}: {mean:.2f} times eager (geometric mean of {len(times)})")
+        print(f"{key}: {mean:.2f} times eager{what} (geometric mean of {len(times)})")
+
+
+def inference_summary(records):
+    """Batches of 1 apart from the rows' own."""
+    for what, chosen in ((", batch 1", lambda batch: batch == "1"),
+                         (", the row's batch", lambda batch: batch != "1")):
+        of_batch = [record for batches in records for batch, record in batches.items()
+                    if batch != "said" and chosen(batch)]
+        summary(of_batch, "ms", what)
+        summary(of_batch, "row_ms", f"{what}, in a row")
 
 
 def parse():
@@ -77,7 +121,9 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="", help="a regular expression")
     parser.add_argument("--inductor", action="store_true")
-    parser.add_argument("--steps", type=int, default=10, help="of a round; two are timed of each, in turns")
+    parser.add_argument("--inference", action="store_true", help="calls without gradients")
+    parser.add_argument("--steps", type=int, default=10,
+                        help="or calls, of a round; two are timed of each, in turns")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--batch", type=int, help="instead of the row's")
     parser.add_argument("--channels-last", action="store_true", help="eager's and ours")
@@ -90,18 +136,30 @@ def parse():
     return parser.parse_args()
 
 
+def measured(arguments):
+    """The record of one model, by this process."""
+    backends = ["torchdyn"] + ["inductor"] * arguments.inductor
+    last = arguments.channels_last, arguments.top, arguments.lock
+    if not arguments.inference:
+        from measure import measure
+        return measure(arguments.one, backends, arguments.steps, arguments.device, arguments.batch,
+                       *last)
+    from inference import measure_inference
+    from rows import ROWS
+    batches = [arguments.batch or ROWS[arguments.one].batch, 1]
+    return measure_inference(arguments.one, backends, arguments.steps, arguments.device, batches,
+                             *last)
+
+
 def main():
     arguments = parse()
     if arguments.one:
-        from measure import measure
-        backends = ["torchdyn"] + ["inductor"] * arguments.inductor
-        record = measure(arguments.one, backends, arguments.steps, arguments.device, arguments.batch,
-                         arguments.channels_last, arguments.top, arguments.lock)
         with open(arguments.out, "w") as file:
-            json.dump(record, file)
+            json.dump(measured(arguments), file)
         return
     from rows import ROWS
-    print(LINE.format(*HEAD), flush=True)
+    print(INFERENCE_LINE.format(*INFERENCE_HEAD) if arguments.inference else LINE.format(*HEAD),
+          flush=True)
     records = []
     names = list(filter(re.compile(arguments.models).search, ROWS))
     with (tempfile.NamedTemporaryFile() as lock,
@@ -110,12 +168,17 @@ def main():
         for name, record in zip(names, found):
             if record is None:
                 continue
-            show(name, record)
+            if arguments.inference:
+                for batch in [key for key in record if key != "said"]:
+                    show_inference(name, batch, record[batch])
+            else:
+                show(name, record)
+            show_said(record["said"])
             records.append(record)
             if arguments.record:
                 with open(arguments.record, "a") as file:
                     file.write(json.dumps({"model": name, **record}) + "\n")
-    summary(records)
+    (inference_summary if arguments.inference else summary)(records)
 
 
 if __name__ == "__main__":
