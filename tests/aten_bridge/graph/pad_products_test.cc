@@ -157,5 +157,16 @@ TEST(PadProducts, OneThatDoesNotPayStays) {
   EXPECT_THAT(padded(head(128, true), {}), Not(HasSubstr(pads)));
 }
 
+TEST(PadProducts, WhatAKernelMakesCostsNothingToPad) {
+  const auto head = [](const std::string& weights) {
+    return padded("graph 1 g(x: bf16[512, 768], w: bf16[768, 50257]) {\n" + weights +
+                      "  %1: bf16[512, 50257] = aten::mm(x, mat2=%0)\n  return %1\n}\n",
+                  {});
+  };
+  EXPECT_THAT(head("  %0: bf16[768, 50257] = aten::exp(w)\n"), HasSubstr("aten::cat"));
+  EXPECT_THAT(head("  %0: bf16[768, 50257] = aten::relu(w)\n"),  // no kernel here
+              Not(HasSubstr("aten::constant_pad_nd")));
+}
+
 }  // namespace
 }  // namespace aten_bridge
