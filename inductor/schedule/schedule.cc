@@ -66,6 +66,7 @@ std::vector<FusionNote> schedule(LoopProgram& program, const Features& features)
       keep_rows(program, k);
       spread_columns(program, k);
       take_rows_together(program, k);
+      tile_by_sectors(program, k);
       choose_blocks(program, k);
     } else {
       tile(program, k);

@@ -15,4 +15,9 @@ namespace inductor {
 
 void tile(LoopProgram& program, Kernel& kernel);
 
+// On a GPU: where one access walks along the innermost loop and another one of as many elements
+// across it, threads that are neighbours walk along that one, each over the sector of memory that
+// it writes: whole sectors are written and read. Extents that sectors do not divide stay.
+void tile_by_sectors(LoopProgram& program, Kernel& kernel);
+
 }  // namespace inductor
