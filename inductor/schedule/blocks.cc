@@ -177,7 +177,7 @@ void choose_blocks(const LoopProgram& program, Kernel& kernel) {
     return;
   }
   if (!last) return;
-  kernel.lanes = lanes_for(longest);
+  kernel.lanes = lanes_for(longest, iterations);
   if (kernel.lanes > kWarp) return;
   kernel.lanes = lanes_of_warp(program, kernel, iterations);
   kernel.groups = kGroups * kWarp / kernel.lanes;

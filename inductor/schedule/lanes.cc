@@ -86,6 +86,15 @@ int lanes_for(const SymExpr& extent) {
   return static_cast<int>(lanes);
 }
 
+int lanes_for(const SymExpr& extent, int64_t rows) {
+  constexpr int kMostOfFewRows = 256, kLeast = 4;  // threads; elements of one
+  int lanes = lanes_for(extent);
+  const int64_t n = extent.constant().value_or(0);
+  while (2 * lanes <= kMostOfFewRows && rows * lanes < kBusyThreads && n >= 2 * lanes * kLeast)
+    lanes *= 2;
+  return lanes;
+}
+
 bool row_fits_registers(const SymExpr& extent) {
   const auto n = extent.constant();
   return n && *n <= kRowOfLane * lanes_for(extent);

@@ -17,6 +17,8 @@ namespace inductor {
 inline constexpr int64_t kRowOfLane = 32;
 // Most threads that share a row: few enough to stay in a warp where that keeps it in registers.
 int lanes_for(const SymExpr& extent);
+// The same for as many rows: more where few rows would leave threads idle.
+int lanes_for(const SymExpr& extent, int64_t rows);
 // Whether a row of this many elements stays in its lanes' registers.
 bool row_fits_registers(const SymExpr& extent);
 
