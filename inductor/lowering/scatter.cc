@@ -78,10 +78,11 @@ Verdict can_accumulate_in_order(const Node& node) {
   return can_accumulate(node);
 }
 
-// There, each row looks for those that have its place: worth it for a batch of tokens. `sizes`: of
-// all rows, the last one a row's.
+// There, each row looks for those that have its place: worth it for few thousands. On an H200, ours
+// / ATen's, rows of 768: 1,365 of them 0.024 / 0.054 ms, 8,192 alike, 21,845 0.72 / 0.21. `sizes`:
+// of all rows, the last one a row's.
 Verdict can_add_rows(const Node& node, const std::vector<SymExpr>& sizes) {
-  constexpr int64_t kMostRows = 32 * 1024, kLongestRow = 1024;
+  constexpr int64_t kMostRows = 8 * 1024, kLongestRow = 1024;
   const SymExpr& length = sizes.back();
   SymExpr count = 1;
   for (size_t d = 0; d + 1 < sizes.size(); ++d) count = count * sizes[d];
