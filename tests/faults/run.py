@@ -26,6 +26,7 @@ import tempfile
 import time
 
 WHOLE = "3 compiled"
+PATIENCE = 300  # seconds that a program may take
 
 
 def start(program, cache, variables=None, **arguments):
@@ -35,9 +36,21 @@ def start(program, cache, variables=None, **arguments):
                             stderr=subprocess.PIPE, text=True, **arguments)
 
 
+def seconds_of(pid):
+    """On a processor, until now, with the compilers that it waited for."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 def problem_of(process, whole):
     """Empty where the program ended well."""
-    out, err = process.communicate(timeout=300)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:  # the processor's time tells what hangs from what waits
+        busy = seconds_of(process.pid)
+        process.kill()
+        process.communicate()
+        return f"no end after {PATIENCE} s, {busy:.0f} of them on a processor"
     if process.returncode != 0:
         return f"exit status {process.returncode}: {(out + err)[-400:]}"
     return f"not all was compiled: {(out + err)[-400:]}" if whole and WHOLE not in out else ""
