@@ -157,9 +157,19 @@ absl::StatusOr<Loaded> build_kernels(std::span<const Planned> planned) {
   return built;
 }
 
-// Plans a graph again with the operators of its rejected kernels left to ATen; says so.
+void leave_repro(const Planned& planned, const Rejection& rejection, const std::string& operators) {
+  const std::string& kernel = rejection.kernel.name;
+  const std::string repro =
+      write_repro(*planned.graph, planned.numerics, *planned.backend, rejection);
+  say_once(kernel, str_cat("the compiler rejected ", kernel, ", so ", operators, " run in ATen; ",
+                           repro.empty() ? std::string(rejection.status.message())
+                                         : str_cat("a repro is in ", repro)));
+}
+
+// Plans a graph again with the operators of its rejected kernels left to ATen.
 absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> launchers,
-                                   std::span<const Rejection> rejected, Timing& timing) {
+                                   std::span<const Rejection> rejected, OnFault on_fault,
+                                   Timing& timing) {
   LeftToAten left = planned.left;
   std::map<std::string, std::string> operators;  // by kernel
   for (size_t k = 0; k < launchers.size(); ++k) {
@@ -173,12 +183,7 @@ absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> l
     if (found == operators.end()) continue;  // another graph's
     planned.report.rejected.push_back(
         str_cat(rejection.kernel.name, ": ", std::string(rejection.status.message())));
-    const std::string repro =
-        write_repro(*planned.graph, planned.numerics, *planned.backend, rejection);
-    say_once(rejection.kernel.name, str_cat("the compiler rejected ", rejection.kernel.name,
-                                            ", so ", found->second, " run in ATen; ",
-                                            repro.empty() ? std::string(rejection.status.message())
-                                                          : str_cat("a repro is in ", repro)));
+    if (on_fault == OnFault::kLeaveRepro) leave_repro(planned, rejection, found->second);
   }
   auto again = plan_graph(*planned.graph, planned.numerics, std::move(left), timing);
   if (!again.ok()) return again.status();
@@ -190,6 +195,7 @@ absl::Status plan_without_rejected(Planned& planned, std::span<const Launcher> l
 // Builds, and where a compiler rejects kernels, plans and builds again without them. Every round
 // leaves more operators to ATen.
 absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Planned>& planned,
+                                                                  OnFault on_fault,
                                                                   Timing& timing) {
   for (;;) {
     auto built = timing.measure("build", [&] { return build_kernels(planned); });
@@ -201,7 +207,7 @@ absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Pl
                                         [](const Launcher& l) { return l.function != nullptr; });
       if (complete) continue;
       const absl::Status status =
-          plan_without_rejected(planned[i], launchers, built->rejected, timing);
+          plan_without_rejected(planned[i], launchers, built->rejected, on_fault, timing);
       if (!status.ok()) return status;
     }
   }
@@ -210,7 +216,7 @@ absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Pl
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
-    std::span<const Graph* const> graphs, Numerics numerics) {
+    std::span<const Graph* const> graphs, Numerics numerics, OnFault on_fault) {
   Timing timing;
   std::vector<Planned> planned;
   for (const Graph* graph : graphs) {
@@ -219,7 +225,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
     planned.push_back(*std::move(one));
   }
 
-  auto launchers = build_or_leave(planned, timing);
+  auto launchers = build_or_leave(planned, on_fault, timing);
   if (!launchers.ok()) return launchers.status();
 
   std::vector<std::shared_ptr<const CompiledGraph>> compiled;

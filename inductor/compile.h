@@ -16,11 +16,16 @@
 
 namespace inductor {
 
+// What a fault of ours leaves beside its report: a repro and a message that names it, or nothing,
+// for those who look for faults and have the graph.
+enum class OnFault { kLeaveRepro, kReport };
+
 // All graphs' kernels are built together: equal ones once, in few translation units, in parallel.
 // A kernel that the compiler rejects makes its operators extern calls.
 // Throws InternalError when a stage breaks the law of its artefact.
 absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
     std::span<const aten_bridge::Graph* const> graphs,
-    aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault);
+    aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault,
+    OnFault on_fault = OnFault::kLeaveRepro);
 
 }  // namespace inductor

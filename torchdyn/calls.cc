@@ -54,12 +54,13 @@ TracedVariant trace_or_say_why(const CallToCompile& to_compile, Numerics numeric
   }
 }
 
-void build_or_say_why(std::span<TracedVariant> traced, Numerics numerics) {
+void build_or_say_why(std::span<TracedVariant> traced, Numerics numerics,
+                      inductor::OnFault on_fault) {
   std::string reason;
   try {
     Options options;
     options.numerics = numerics;
-    build_variants(traced, options);
+    build_variants(traced, options, on_fault);
     if (traced.size() == 1 || traced[0].variant->eager_reason.empty()) return;
   } catch (const std::exception& error) {
     reason = is_shortage(error) ? error.what() : std::string("internal error: ") + error.what();
@@ -67,8 +68,8 @@ void build_or_say_why(std::span<TracedVariant> traced, Numerics numerics) {
   for (TracedVariant& one : traced) one.variant->eager_reason = reason;
   if (traced.size() == 1) return;
   for (TracedVariant& one : traced) one.variant->eager_reason.clear();
-  build_or_say_why(traced.first(traced.size() / 2), numerics);
-  build_or_say_why(traced.subspan(traced.size() / 2), numerics);
+  build_or_say_why(traced.first(traced.size() / 2), numerics, on_fault);
+  build_or_say_why(traced.subspan(traced.size() / 2), numerics, on_fault);
 }
 
 }  // namespace
@@ -89,7 +90,8 @@ const std::string& CompiledCall::eager_reason() const { return variant_->eager_r
 Explanation::Variant CompiledCall::explanation() const { return variant_->explain(); }
 
 std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls,
-                                                         Numerics numerics) {
+                                                         Numerics numerics,
+                                                         inductor::OnFault on_fault) {
   const aten_bridge::HoldOffExit hold;
   std::vector<TracedVariant> traced;
   std::vector<std::unique_ptr<CompiledCall>> compiled(calls.size());
@@ -103,7 +105,7 @@ std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToC
     traced.push_back(std::move(one));
     places.push_back(i);
   }
-  if (!traced.empty()) build_or_say_why(traced, numerics);
+  if (!traced.empty()) build_or_say_why(traced, numerics, on_fault);
   for (size_t i = 0; i < traced.size(); ++i)
     compiled[places[i]] = std::make_unique<CompiledCall>(std::move(traced[i].variant));
   return compiled;

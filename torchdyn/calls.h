@@ -11,6 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "inductor/compile.h"
 #include "torchdyn/compile.h"
 
 namespace torchdyn {
@@ -41,8 +42,10 @@ class CompiledCall {
   std::unique_ptr<Variant> variant_;
 };
 
-// One each, in order. One that cannot be traced or built does not take the others with it.
-std::vector<std::unique_ptr<CompiledCall>> compile_calls(std::span<const CallToCompile> calls,
-                                                         Numerics numerics = Numerics::kDefault);
+// One each, in order. One that cannot be traced or built does not take the others with it. Under
+// OnFault::kReport a backward that meets a fault throws it, and does not run in eager.
+std::vector<std::unique_ptr<CompiledCall>> compile_calls(
+    std::span<const CallToCompile> calls, Numerics numerics = Numerics::kDefault,
+    inductor::OnFault on_fault = inductor::OnFault::kLeaveRepro);
 
 }  // namespace torchdyn

@@ -35,6 +35,7 @@ using aten_bridge::Node;
 using aten_bridge::Partition;
 using aten_bridge::Value;
 using inductor::CompiledGraph;
+using inductor::OnFault;
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
@@ -292,8 +293,8 @@ Options without_state(Options options) {
 }
 
 // What compiles a graph when it is first asked for; any thread may ask.
-std::function<std::shared_ptr<const CompiledGraph>()> compiled_later(Graph graph,
-                                                                     Numerics numerics) {
+std::function<std::shared_ptr<const CompiledGraph>()> compiled_later(Graph graph, Numerics numerics,
+                                                                     OnFault on_fault) {
   struct State {
     Graph graph;
     std::once_flag once;
@@ -301,46 +302,53 @@ std::function<std::shared_ptr<const CompiledGraph>()> compiled_later(Graph graph
   };
   auto state = std::make_shared<State>();
   state->graph = std::move(graph);
-  return [state = std::move(state), numerics] {
+  return [state = std::move(state), numerics, on_fault] {
     std::call_once(state->once, [&] {
       const Graph* const graphs[] = {&state->graph};
-      if (const auto compiled = inductor::compile(graphs, numerics); compiled.ok())
+      if (const auto compiled = inductor::compile(graphs, numerics, on_fault); compiled.ok())
         state->compiled = (*compiled)[0];
     });
     return state->compiled;
   };
 }
 
-OtherBackward other_backward(TracedVariant& traced, Numerics numerics) {
+OtherBackward other_backward(TracedVariant& traced, Numerics numerics, OnFault on_fault) {
   if (!traced.backward_of_all) return {};
   return {std::move(traced.given),
-          compiled_later(*std::exchange(traced.backward_of_all, std::nullopt), numerics)};
+          compiled_later(*std::exchange(traced.backward_of_all, std::nullopt), numerics, on_fault)};
+}
+
+// What becomes of a fault in a backward whose text is `graph`; nothing: it is thrown.
+std::function<void(const InternalError&)> backward_is_broken(const Options& options,
+                                                             const std::string& graph,
+                                                             OnFault on_fault) {
+  if (on_fault == OnFault::kReport) return {};
+  return [options = without_state(options), graph](const InternalError& error) {
+    aten_bridge::say_once(error.what(),
+                          "a backward runs in eager: " + reason_of(error, options, graph));
+  };
 }
 
 void finish(TracedVariant& traced, std::span<const std::shared_ptr<const CompiledGraph>> compiled,
-            const Options& options) {
+            const Options& options, OnFault on_fault) {
   Variant& variant = *traced.variant;
   const std::vector<const Graph*> graphs = traced.graphs();
   for (size_t i = 0; i < graphs.size(); ++i)
     variant.explanation.graphs.push_back(explain_graph(*graphs[i], *compiled[i]));
   variant.program = std::make_unique<const Program>(
       std::move(traced.captured), std::move(traced.partition.saved), std::move(traced.numbers),
-      compiled, other_backward(traced, options.numerics), variant.sizes.has_value(),
-      [options = without_state(options),
-       text = variant.explanation.graphs.back().text](const InternalError& error) {
-        aten_bridge::say_once(error.what(),
-                              "a backward runs in eager: " + reason_of(error, options, text));
-      });
+      compiled, other_backward(traced, options.numerics, on_fault), variant.sizes.has_value(),
+      backward_is_broken(options, variant.explanation.graphs.back().text, on_fault));
 }
 
 }  // namespace
 
-void build_variants(std::span<TracedVariant> traced, const Options& options) {
+void build_variants(std::span<TracedVariant> traced, const Options& options, OnFault on_fault) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<const Graph*> graphs;
   for (const TracedVariant& one : traced)
     for (const Graph* graph : one.graphs()) graphs.push_back(graph);
-  const auto compiled = inductor::compile(graphs, options.numerics);
+  const auto compiled = inductor::compile(graphs, options.numerics, on_fault);
   if (is_shortage(compiled.status())) throw Shortage(std::string(compiled.status().message()));
   std::span<const std::shared_ptr<const CompiledGraph>> rest;
   if (compiled.ok()) rest = *compiled;
@@ -350,7 +358,7 @@ void build_variants(std::span<TracedVariant> traced, const Options& options) {
       continue;
     }
     const size_t count = one.graphs().size();
-    finish(one, rest.first(count), options);
+    finish(one, rest.first(count), options, on_fault);
     rest = rest.subspan(count);
     one.variant->explanation.compile_ms = milliseconds_since(start);
   }

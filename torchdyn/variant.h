@@ -13,6 +13,7 @@
 
 #include "aten_bridge/guards/tensor_guards.h"
 #include "aten_bridge/trace/capture.h"
+#include "inductor/compile.h"
 #include "torchdyn/compile.h"
 #include "torchdyn/dynamic_sizes.h"
 #include "torchdyn/freeze.h"
@@ -108,6 +109,7 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
                             Numerics numerics);
 // Compiles all of them together and makes each `variant` whole; why there is no compiler is an
 // eager_reason of each. Throws Shortage.
-void build_variants(std::span<TracedVariant> traced, const Options& options);
+void build_variants(std::span<TracedVariant> traced, const Options& options,
+                    inductor::OnFault on_fault = inductor::OnFault::kLeaveRepro);
 
 }  // namespace torchdyn

@@ -12,6 +12,7 @@
 #include "aten_bridge/base/once.h"
 #include "tests/inductor/support/picky_compiler.h"
 #include "tests/torchdyn/lying_operator.h"
+#include "torchdyn/calls.h"
 #include "torchdyn/replay/replay.h"
 
 namespace torchdyn {
@@ -21,6 +22,7 @@ using aten_bridge::SaidCapture;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::lying_sum;
 using torch::Tensor;
 
@@ -81,6 +83,22 @@ TEST_F(Broken, ACheckThatFailsInABackwardCostsItNothing) {
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(torch::allclose(gradient_of(compiled), gradient_of(f)));
   EXPECT_THAT(said.messages(), ElementsAre(HasSubstr("a backward runs in eager")));
   EXPECT_THAT(text_of(folder_in(said.messages()[0]) + "/graph.txt"), HasSubstr("graph 1 backward"));
+}
+
+TEST_F(Broken, WhoLooksForFaultsGetsTheErrorAlone) {
+  const SaidCapture said;
+  const internal::TraceRef trace{
+      [](void*, const std::vector<Tensor>& fakes, const std::vector<int64_t>&) {
+        return internal::Traced{{LyingGradient::apply(fakes[0].sin()).sum()}, {}, nullptr};
+      },
+      nullptr};
+  const Tensor x = x_.clone().requires_grad_();
+  const CallToCompile calls[] = {{trace, {x}}};
+  const auto compiled = compile_calls(calls, Numerics::kDefault, inductor::OnFault::kReport);
+  const Tensor loss = (*compiled[0])({x})[0];
+  EXPECT_THROW(loss.backward(), aten_bridge::InternalError);
+  EXPECT_THAT(said.messages(), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(cache_.path() + "/repro"));
 }
 
 TEST_F(Broken, UnderStrictItIsAnError) {

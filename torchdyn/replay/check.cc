@@ -32,7 +32,7 @@ std::vector<std::string> check_compiled(const std::vector<Graph>& programs,
                                         aten_bridge::Numerics numerics) {
   std::vector<torchdyn::CallToCompile> calls;
   for (const Graph& program : programs) calls.push_back({trace_of(program), inputs_of(program)});
-  const auto compiled = torchdyn::compile_calls(calls, numerics);
+  const auto compiled = torchdyn::compile_calls(calls, numerics, inductor::OnFault::kReport);
   std::vector<std::string> problems;
   for (size_t i = 0; i < programs.size(); ++i)
     problems.push_back(problem_of(programs[i], *compiled[i]));

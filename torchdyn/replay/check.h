@@ -14,7 +14,7 @@
 namespace replay {
 
 // "runs in eager: REASON", "rejected: KERNEL ...", or a difference as judge.h has it. The kernels
-// of all are built together.
+// of all are built together; no fault leaves a repro.
 std::vector<std::string> check_compiled(const std::vector<aten_bridge::Graph>& programs,
                                         aten_bridge::Numerics numerics);
 

@@ -77,7 +77,7 @@ std::string problem_of_whole(const Graph& graph, Numerics numerics) {
       aten_bridge::partition(joint, inductor::recompute_of);
     }
     const Graph* graphs[] = {&graph};
-    const auto compiled = inductor::compile(graphs, numerics);
+    const auto compiled = inductor::compile(graphs, numerics, inductor::OnFault::kReport);
     return compiled.ok() ? ""
                          : str_cat("runs in eager: ", std::string(compiled.status().message()));
   } catch (const aten_bridge::InternalError& error) {

@@ -1,5 +1,6 @@
 #include "torchdyn/replay/replay.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aten_bridge/base/once.h"
 #include "tests/inductor/support/picky_compiler.h"
 #include "tests/torchdyn/lying_operator.h"
 
@@ -14,6 +16,7 @@ namespace torchdyn {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class Replay : public ::testing::Test {
@@ -84,6 +87,7 @@ TEST_F(Replay, ARejectedKernelIsAProblem) {
   const inductor::ScratchDirectory cache;
   const inductor::Variable cache_path("TORCHDYN_CACHE_DIR", cache.path());
   const inductor::PickyCompiler compiler("void [a-z_]*tanh");
+  const aten_bridge::SaidCapture said;
   const Replayed replayed = this->replayed(R"(graph 1 forward(x: f32[24, 6]) {
     %0: f32[24, 6] = aten::exp(x)
     %1: f32[24, 6] = aten::tanh(%0)
@@ -93,6 +97,8 @@ TEST_F(Replay, ARejectedKernelIsAProblem) {
   EXPECT_THAT(replayed.problem, HasSubstr("rejected: "));
   EXPECT_THAT(replayed.smallest, HasSubstr("aten::tanh"));
   EXPECT_THAT(replayed.smallest, Not(HasSubstr("aten::exp")));
+  EXPECT_THAT(said.messages(), IsEmpty());  // of each graph that was tried
+  EXPECT_FALSE(std::filesystem::exists(cache.path() + "/repro"));
 }
 
 TEST_F(Replay, AGraphForAnySizeRunsAtSome) {
