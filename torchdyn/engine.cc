@@ -31,9 +31,9 @@ void argument_was_assigned() {
 
 // Defined, without a dispatcher's call: a trace may be under way.
 at::Tensor placeholder() {
-  static const at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+  static const auto& tensor = *new at::Tensor(at::detail::make_tensor<c10::TensorImpl>(
       c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>(),
-      c10::Device(c10::kCPU));
+      c10::Device(c10::kCPU)));
   return tensor;
 }
 

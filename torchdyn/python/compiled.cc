@@ -160,7 +160,7 @@ Explanation PythonCallable::explain() const {
 py::object PythonCallable::operator()(const py::args& args) {
   internal::Leaves leaves;
   if (internal::capturing()) return eager_(*args);
-  static const std::vector<int> kNone;
+  static const auto& kNone = *new std::vector<int>;
   const std::vector<int>& positions = sizes_ ? sizes_->positions : kNone;
   auto number = positions.begin();
   for (size_t i = 0; i < args.size(); ++i) {

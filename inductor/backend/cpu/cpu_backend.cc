@@ -47,8 +47,8 @@ class CpuBackend final : public DeviceBackend {
 }  // namespace
 
 absl::StatusOr<const DeviceBackend*> cpu_backend(int) {
-  static const CpuBackend backend;
-  return &backend;
+  static const auto* const backend = new CpuBackend;  // usable while the process exits
+  return backend;
 }
 
 }  // namespace inductor
