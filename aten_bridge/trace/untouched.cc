@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -9,6 +11,8 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/trace/seed_watch.h"
@@ -18,6 +22,30 @@ namespace {
 
 constexpr c10::DispatchKeySet kStandIns({c10::DispatchKey::Functionalize, c10::DispatchKey::Fake});
 
+// While one lives, no other thread's backward accumulates into the tensor's .grad: the lock is the
+// one that AccumulateGrad takes.
+class GradLock {
+ public:
+  explicit GradLock(const at::Tensor& tensor) {
+    if (!tensor.is_leaf() || !tensor.requires_grad()) return;
+    accumulator_ = torch::autograd::impl::grad_accumulator(tensor);
+    lock_ = std::unique_lock(OfNode::mutex(*accumulator_));
+  }
+
+ private:
+  struct OfNode : torch::autograd::Node {
+    static std::mutex& mutex(torch::autograd::Node& node) { return node.*(&OfNode::mutex_); }
+  };
+
+  std::shared_ptr<torch::autograd::Node> accumulator_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+at::Tensor grad_of(const at::Tensor& tensor) {
+  const GradLock lock(tensor);
+  return tensor.unsafeGetTensorImpl()->grad();
+}
+
 struct TensorState {
   at::Tensor tensor;
   at::Tensor grad;
@@ -26,6 +54,7 @@ struct TensorState {
   // By the callable. A gradient that nobody else has a handle of was accumulated by another
   // thread's backward, and stays.
   bool grad_was_set() const {
+    const GradLock lock(tensor);
     const at::Tensor& now = tensor.unsafeGetTensorImpl()->grad();
     if (now.is_same(grad)) return false;
     return !now.defined() || now.use_count() > 1 || now.key_set().has_any(kStandIns);
@@ -76,8 +105,7 @@ struct Untouched::State {
 Untouched::Untouched(const CaptureInputs& inputs)
     : state_(new State{inputs, {}, watch_generators(inputs.tensors)}) {
   for (const at::Tensor& tensor : inputs.tensors)
-    state_->tensors.push_back(
-        {tensor, tensor.unsafeGetTensorImpl()->grad(), tensor.requires_grad()});
+    state_->tensors.push_back({tensor, grad_of(tensor), tensor.requires_grad()});
 }
 
 std::optional<std::string> Untouched::change() const {
