@@ -12,7 +12,7 @@ namespace torchdyn {
 
 // `compiled` takes the inputs and gives a tuple of `results`, tensors that the frame made; `result`
 // is what the frame returns, made of them, of inputs and of constants.
-PyRef replacement_code(const Gil&, CodeView code, const std::vector<OutputGraph::Input>& inputs,
-                       PyBorrow compiled, const std::vector<VarRef>& results, const VarRef& result);
+PyRef returning_code(const Gil&, CodeView code, const std::vector<OutputGraph::Input>& inputs,
+                     PyBorrow compiled, const std::vector<VarRef>& results, const VarRef& result);
 
 }  // namespace torchdyn

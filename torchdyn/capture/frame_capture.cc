@@ -8,6 +8,7 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/codegen.h"
+#include "torchdyn/capture/cut.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/code_cache.h"
@@ -21,6 +22,8 @@ namespace {
 using aten_bridge::str_cat;
 
 constexpr size_t kMostVariants = 8;  // of one function, for one capture
+
+}  // namespace
 
 // One captured form of a frame.
 struct FrameVariant {
@@ -39,8 +42,13 @@ struct FrameVariant {
   }
 };
 
+namespace {
+
 struct FrameRecord : CodeRecord {
   std::vector<FrameVariant> variants;
+  std::shared_ptr<Resumes> resumes;  // of a function: where its frames go on
+  std::weak_ptr<Resumes> resumed;    // of a resume function: those of the function that was cut
+  int number = -1;                   // among them
 };
 
 FrameRecord& record_of(const Gil& gil, CodeView code) {
@@ -52,19 +60,24 @@ FrameRecord& record_of(const Gil& gil, CodeView code) {
 }
 
 // The tensors in `value` that the frame made, each once.
-void collect(const VarRef& value, std::vector<VarRef>* results) {
-  if (value->source()) return;
-  if (const auto* items = value->items())
-    for (const VarRef& item : *items) collect(item, results);
-  if (const auto* const dict = dynamic_cast<const DictVariable*>(value.get()))
-    for (const auto& [key, item] : dict->entries()) collect(item, results);
-  const bool is_new = dynamic_cast<const TensorVariable*>(value.get()) &&
-                      std::find(results->begin(), results->end(), value) == results->end();
-  if (is_new) results->push_back(value);
+void collect(const VarRef& value, aten_bridge::HashSet<const Variable*>* seen,
+             std::vector<VarRef>* results) {
+  if (value->source() || !seen->insert(value.get()).second) return;
+  for (const VarRef& part : value->parts()) collect(part, seen, results);
+  if (dynamic_cast<const TensorVariable*>(value.get())) results->push_back(value);
 }
 
+std::vector<VarRef> tensors_in(const std::vector<VarRef>& values) {
+  aten_bridge::HashSet<const Variable*> seen;
+  std::vector<VarRef> results;
+  for (const VarRef& value : values) collect(value, &seen, &results);
+  return results;
+}
+
+// Null: there is nothing to call.
 PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
               const std::vector<VarRef>& results) {
+  if (graph.calls() == 0) return PyRef();
   std::vector<PyRef> nodes, examples;
   for (const VarRef& result : results) nodes.push_back(result->as_node(gil));
   for (const OutputGraph::Input& input : graph.inputs())
@@ -75,13 +88,8 @@ PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
   return called_unseen(gil, call(gil, backend, tuple_of(args)));
 }
 
-FrameVariant make_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow backend,
-                          Translator& t) {
-  if (const char* mode = active_mode()) break_graph(BreakReason::kMode, mode);
-  const VarRef result = t.run();
-  if (t.graph().calls() == 0) break_graph(BreakReason::kNothing, "");
-  std::vector<VarRef> results;
-  collect(result, &results);
+// With the guards of what `t` has seen, and no code yet.
+FrameVariant guarded(uint64_t id, Translator& t) {
   FrameVariant variant{.capture = id, .guards = std::move(t.guards())};
   variant.guards.sort();
   std::vector<PyBorrow> tensors;
@@ -92,8 +100,52 @@ FrameVariant make_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow b
     names.push_back(input.source->text());
   }
   variant.tensor_guards = TensorGuards::record(tensors, names);
+  return variant;
+}
+
+FrameVariant whole_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow backend,
+                           Translator& t) {
+  if (const char* mode = active_mode()) break_graph(BreakReason::kMode, mode);
+  const VarRef result = t.run();
+  if (t.graph().calls() == 0) break_graph(BreakReason::kNothing, "");
+  FrameVariant variant = guarded(id, t);
+  const std::vector<VarRef> results = tensors_in({result});
   const PyRef compiled = compile(gil, backend, t.graph(), results);
-  variant.code = replacement_code(gil, code, t.graph().inputs(), compiled, results, result);
+  variant.code = returning_code(gil, code, t.inputs(), compiled, results, result);
+  return variant;
+}
+
+CodeOrigin origin_of(const Gil& gil, CodeView code) {
+  FrameRecord& record = record_of(gil, code);
+  if (record.number < 0) {
+    if (!record.resumes) record.resumes = std::make_shared<Resumes>(gil, code);
+    return {record.resumes, false, 0, 0};
+  }
+  auto resumes = record.resumed.lock();
+  if (!resumes) break_graph(BreakReason::kRebuild, "a function that is there no more");
+  const int prefix = resumes->prefix(record.number), more = resumes->more_locals(record.number);
+  return {std::move(resumes), true, prefix, more};
+}
+
+// Code objects of resume functions say whose they are.
+void tell_resumed(const Gil& gil, const std::shared_ptr<Resumes>& resumes) {
+  for (size_t number = 0; number < resumes->codes.size(); ++number) {
+    FrameRecord& record = record_of(gil, CodeView::of(resumes->codes[number]));
+    record.resumed = resumes;
+    record.number = static_cast<int>(number);
+  }
+}
+
+// `t` has not run yet.
+FrameVariant cut_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow backend,
+                         Translator& t, int steps) {
+  const CodeOrigin origin = origin_of(gil, code);
+  t.run_to(steps);
+  FrameVariant variant = guarded(id, t);
+  const std::vector<VarRef> results = tensors_in(needed_values(gil, t, origin));
+  const PyRef compiled = compile(gil, backend, t.graph(), results);
+  variant.code = cut_code(gil, t, compiled, results, origin);
+  tell_resumed(gil, origin.resumes);
   return variant;
 }
 
@@ -117,12 +169,19 @@ std::string folder_of(const Gil& gil, const char* package) {
 }  // namespace
 
 FrameCapture::FrameCapture(const Gil& gil, PyBorrow backend)
-    : id_(next_id()), backend_(PyRef::to(backend)), library_(folder_of(gil, "torch")) {}
+    : id_(next_id()),
+      backend_(PyRef::to(backend)),
+      library_(folder_of(gil, "torch")),
+      standard_library_(folder_of(gil, "functools")) {}
 
-// Modules of torch.nn are programs like the user's.
+// Modules of torch.nn are programs like the user's; what calls them is not.
 bool FrameCapture::is_library_code(CodeView code) const {
   const std::string_view file = utf8(PyBorrow(code.get()->co_filename));
-  return file.starts_with(library_) && !file.substr(library_.size()).starts_with("nn/modules/");
+  if (file.starts_with(standard_library_))
+    return file.find("/site-packages/") == std::string_view::npos;
+  if (!file.starts_with(library_)) return false;
+  const std::string_view inside = file.substr(library_.size());
+  return !inside.starts_with("nn/modules/") || inside == "nn/modules/module.py";
 }
 
 PyRef FrameCapture::replacement(const Gil& gil, const FrameView& frame) {
@@ -137,25 +196,65 @@ PyRef FrameCapture::replacement(const Gil& gil, const FrameView& frame) {
   return capture(gil, frame);
 }
 
+namespace {
+
+constexpr int kDeep = 3;  // containers in containers
+
+bool concerns_tensors(PyBorrow object, PyBorrow module_type, int depth = 0) {
+  if (!object || depth > kDeep) return false;
+  auto* const type = reinterpret_cast<PyTypeObject*>(module_type.get());
+  if (is_tensor(object) || PyType_IsSubtype(Py_TYPE(object.get()), type)) return true;
+  if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get()))
+    for (const PyBorrow item : items_of(object))
+      if (concerns_tensors(item, module_type, depth + 1)) return true;
+  PyObject *key = nullptr, *value = nullptr;
+  if (PyDict_CheckExact(object.get()))
+    for (Py_ssize_t at = 0; PyDict_Next(object.get(), &at, &key, &value) != 0;)
+      if (concerns_tensors(PyBorrow(value), module_type, depth + 1)) return true;
+  return false;
+}
+
+// Reasons that hold for the frame, wherever it is cut.
+bool holds_everywhere(BreakReason reason) {
+  return reason == BreakReason::kMode || reason == BreakReason::kNothing ||
+         reason == BreakReason::kLength || reason == BreakReason::kRebuild;
+}
+
+}  // namespace
+
+// A frame that has nothing to do with tensors is not worth it.
+bool FrameCapture::may_cut(const Gil& gil, const FrameView& frame, const Translator& t,
+                           BreakReason reason) const {
+  if (holds_everywhere(reason) || t.steps() == 0) return false;
+  if (t.inputs().size() > 0) return true;
+  const PyRef module_type = import_attribute(gil, "torch.nn", "Module");
+  for (int slot = 0; slot < frame.code().arguments(); ++slot)
+    if (concerns_tensors(frame.local(slot), module_type)) return true;
+  return false;
+}
+
 PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
   const CodeView code = frame.code();
   FrameVariant variant{.capture = id_};
-  Event event{std::string(code.name()), code.first_line(), "", {}};
+  Event event{std::string(code.name()), code.first_line(), "", false, {}};
   std::optional<Translator> t;
   try {
     t.emplace(gil, frame);
-    variant = make_variant(gil, id_, code, backend_, *t);
+    variant = whole_variant(gil, id_, code, backend_, *t);
     event.guards = described(variant);
   } catch (const GraphBreak& graph_break) {
     event.reason = graph_break.what();
-  } catch (const PythonError&) {
-    if (stops_the_program()) throw;
-    event.reason = take_exception_text(gil);
-  }
-  if (!event.reason.empty() && t) {
     event.line = t->line();
     if (const std::string place = t->callee_place(); !place.empty())
       event.reason += str_cat(" (in ", place, ")");
+    if (may_cut(gil, frame, *t, graph_break.reason())) {
+      const int steps = t->steps();
+      t.reset();
+      cut(gil, frame, steps, &variant, &event);
+    }
+  } catch (const PythonError&) {
+    if (stops_the_program()) throw;
+    event.reason = take_exception_text(gil);
   }
   tell(std::move(event));
   PyRef replaced = PyRef::to(variant.code);
@@ -163,8 +262,27 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
   return replaced;
 }
 
+void FrameCapture::cut(const Gil& gil, const FrameView& frame, int steps, FrameVariant* variant,
+                       Event* event) {
+  try {
+    Translator t(gil, frame);
+    *variant = cut_variant(gil, id_, frame.code(), backend_, t, steps);
+    event->guards = described(*variant);
+    event->is_cut = true;
+  } catch (const GraphBreak& graph_break) {
+    event->reason += str_cat("; ", graph_break.what());
+  } catch (const PythonError&) {
+    if (stops_the_program()) throw;
+    event->reason += str_cat("; ", take_exception_text(gil));
+  }
+}
+
 void FrameCapture::left_alone(const FrameView& frame, std::string_view reason) noexcept {
-  tell({std::string(frame.code().name()), frame.code().first_line(), std::string(reason), {}});
+  tell({std::string(frame.code().name()),
+        frame.code().first_line(),
+        std::string(reason),
+        false,
+        {}});
 }
 
 void FrameCapture::tell(Event event) {

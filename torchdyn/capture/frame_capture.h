@@ -10,17 +10,22 @@
 #include <vector>
 
 #include "aten_bridge/base/hash_map.h"
+#include "torchdyn/capture/graph_break.h"
 #include "torchdyn/cpython/eval_hook.h"
 
 namespace torchdyn {
+
+class Translator;
+struct FrameVariant;
 
 class FrameCapture : public Evaluator {
  public:
   // What became of a function. Each reason of a function is told once, of the first kMostEvents.
   struct Event {
     std::string function;
-    int line;            // of the break; else the function's first
-    std::string reason;  // empty: captured
+    int line;             // of the break; else the function's first
+    std::string reason;   // empty: captured whole
+    bool is_cut = false;  // captured up to there, and again from there on
     std::vector<std::string> guards;
   };
 
@@ -36,11 +41,14 @@ class FrameCapture : public Evaluator {
 
   void tell(Event event);
   PyRef capture(const Gil&, const FrameView& frame);
+  void cut(const Gil&, const FrameView& frame, int steps, FrameVariant* variant, Event* event);
   bool is_library_code(CodeView code) const;
+  bool may_cut(const Gil&, const FrameView& frame, const Translator& t, BreakReason reason) const;
 
   uint64_t id_;  // of this capture among all, in the records of code objects
   PyRef backend_;
-  std::string library_;  // the folder of torch, whose own frames are its business
+  std::string library_;           // the folder of torch, whose own frames are its business
+  std::string standard_library_;  // that of CPython's
   std::vector<Event> events_;
   aten_bridge::HashSet<std::string> told_;
 };

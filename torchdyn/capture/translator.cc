@@ -72,9 +72,18 @@ VarRef Translator::run_innermost() {
   const auto& instructions = activation.decoded->bytecode.instructions;
   while (!activation.result) {
     TD_CHECK(activation.next != instructions.end(), "a frame without a return");
-    step(*activation.next++);
+    activation.at = &*activation.next++;
+    if (has_stopped()) return nullptr;
+    step(*activation.at);
   }
   return activation.result;
+}
+
+bool Translator::has_stopped() { return activations_.size() == 1 && ++steps_ == stop_; }
+
+void Translator::run_to(int steps) {
+  stop_ = steps;
+  if (run_innermost()) break_graph(BreakReason::kRebuild, "capture goes another way each time");
 }
 
 std::string Translator::callee_place() const {
@@ -139,6 +148,7 @@ VarRef Translator::load_or_null(uint32_t slot) {
 
 VarRef Translator::cell(uint32_t slot) {
   VarRef& held = current().locals.at(slot);
+  if (!held && static_cast<int>(slot) < code().arguments()) (void)load_or_null(slot);
   if (!held) {  // only the frame's own function is not given its cells
     const int at = static_cast<int>(slot);
     store(slot, std::make_shared<CellVariable>(nullptr, Source::closure(at, code().slot_name(at))));

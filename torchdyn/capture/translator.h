@@ -46,6 +46,7 @@ struct Activation {
   std::vector<bool> is_touched = {};       // by slot; an argument that is not is still the frame's
   std::vector<std::string> keywords = {};  // the names of a call's last arguments
   std::list<Instruction>::const_iterator next = {};
+  const Instruction* at = nullptr;  // the last that was begun
   VarRef result = {};
   int line = 0;
 };
@@ -56,6 +57,13 @@ class Translator {
 
   // What the frame returns.
   VarRef run();
+  // Runs anew, up to the frame's own instruction that is the `steps`th, and stops before it. Breaks
+  // where it does not come that far.
+  void run_to(int steps);
+  // The frame's own instructions that were begun.
+  int steps() const { return steps_; }
+  const Activation& outermost() const { return activations_.front(); }
+  const std::vector<OutputGraph::Input>& inputs() const { return graph_.inputs(); }
   // Where the last instruction stands in the source of the frame, and in that of the innermost
   // callee ("": there is none).
   int line() const { return activations_.front().line; }
@@ -117,6 +125,7 @@ class Translator {
   const DecodedCode& decoded(CodeView code);
   VarRef run_innermost();
   void step(const Instruction& i);
+  bool has_stopped();
 
   const Gil& gil_;
   const FrameView& frame_;
@@ -127,6 +136,8 @@ class Translator {
   aten_bridge::HashMap<PyCodeObject*, std::unique_ptr<DecodedCode>> decoded_;
   aten_bridge::HashMap<PyObject*, SourceRef> globals_;
   int instructions_ = 0;
+  int steps_ = 0;
+  int stop_ = 0;  // 0: nowhere
 };
 
 // The handler of an opcode, null where gaps.def has it.

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "torchdyn/cpython/continuation.h"
+
 namespace torchdyn {
 namespace {
 
@@ -104,22 +106,75 @@ Verdict consider(const FrameView& frame) {
   return code ? frame.become(gil, CodeView::of(code)) : Verdict::yes();
 }
 
-void look_at(const FrameView& frame) noexcept {
+// The frame's function, where the frame runs other code from now on.
+PyRef look_at(const FrameView& frame) noexcept {
+  const PyCodeObject* const before = frame.code().get();
   try {
     if (const Verdict done = consider(frame); !done) evaluator->left_alone(frame, done.reason());
   } catch (const std::exception& error) {
     drop_exception();
     evaluator->left_alone(frame, error.what());
   }
+  return frame.code().get() == before ? PyRef() : PyRef::to(frame.function());
 }
 
-PyObject* evaluate(PyThreadState* thread, TdFrame* frame, int throwing) {
-  const bool is_new = passing.frame != frame;
-  if (evaluator && is_new && !throwing) look_at(FrameView(thread, frame));
+PyObject* run(PyThreadState* thread, TdFrame* frame, int throwing) {
   if (installation().scopes > 0 || on_top() != evaluate) return pass_on(thread, frame, throwing);
   // Who came above us has given us back after our last scope ended.
   uninstall();
   return on_top()(thread, frame, throwing);
+}
+
+// ---- What goes on
+// ----------------------------------------------------------------------------------
+
+// The resume function that this thread is about to call, and its arguments, which the function's
+// frame owns as well when it begins: then they are let go here.
+struct Resuming {
+  const PyObject* function = nullptr;
+  std::vector<PyRef>* arguments = nullptr;
+};
+thread_local Resuming resuming;
+
+PyRef call_resume_function(PyBorrow function, std::vector<PyRef> arguments) {
+  std::vector<PyObject*> raw;
+  for (const PyRef& argument : arguments) raw.push_back(argument.get());
+  const Holding<Resuming> held(&resuming, {function.get(), &arguments});
+  return owned(PyObject_Vectorcall(function.get(), raw.data(), raw.size(), nullptr));
+}
+
+// Calls one resume function after the other, until one gives a result.
+PyRef finish(PyRef result, PyBorrow function) {
+  const Gil gil = Gil::held_surely();
+  PyRef points;
+  while (is_continuation(result)) {
+    Continuation next(std::move(result));
+    if (!points) points = PyRef::to(next.points());
+    const PyRef resumed = resume_function(gil, points, next.number(), function);
+    result = call_resume_function(resumed, next.take_values());
+  }
+  return result;
+}
+
+PyObject* evaluate(PyThreadState* thread, TdFrame* frame, int throwing) {
+  const FrameView view(thread, frame);
+  const bool is_resumed =
+      resuming.function != nullptr && view.function().get() == resuming.function;
+  if (is_resumed) {
+    resuming.arguments->clear();
+    resuming = {};
+  }
+  const bool is_new = passing.frame != frame;
+  const PyRef replaced = evaluator && is_new && !throwing ? look_at(view) : PyRef();
+  PyRef result = PyRef::steal(run(thread, frame, throwing));
+  if (!replaced || is_resumed || !is_continuation(result)) return result.release();
+  try {
+    return finish(std::move(result), replaced).release();
+  } catch (const PythonError&) {
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ class PythonFrameCapture {
     py::list rows;
     for (const FrameCapture::Event& event : capture_.events())
       rows.append(py::dict(py::arg("function") = event.function, py::arg("line") = event.line,
-                           py::arg("reason") = event.reason, py::arg("guards") = event.guards));
+                           py::arg("reason") = event.reason, py::arg("is_cut") = event.is_cut,
+                           py::arg("guards") = event.guards));
     return rows;
   }
 

@@ -1,5 +1,6 @@
 // Dicts whose keys are constants, and what containers' methods do.
 #include "aten_bridge/base/str_cat.h"
+#include "torchdyn/capture/code_writer.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
@@ -40,16 +41,25 @@ std::vector<VarRef> items_of(const VarRef& self) {
 class ViewVariable : public Variable {
  public:
   using Read = std::vector<VarRef> (*)(const VarRef& dict);
-  ViewVariable(VarRef dict, Read read) : dict_(std::move(dict)), read_(read) {}
+  ViewVariable(VarRef dict, const char* name, Read read)
+      : dict_(std::move(dict)), name_(name), read_(read) {}
 
   const Slots& slots() const override;
   std::string type_name() const override { return "view of a dict"; }
+  std::vector<VarRef> parts() const override { return {dict_}; }
+  void rebuild(CodeWriter& w) const override;
   std::vector<VarRef> read() const { return read_(dict_); }
 
  private:
   VarRef dict_;
+  const char* name_;
   Read read_;
 };
+
+void ViewVariable::rebuild(CodeWriter& w) const {
+  w.begin_call(std::make_shared<ContainerMethodVariable>(dict_, name_));
+  w.end_call(0);
+}
 
 VarRef iterate_view(Translator&, const VarRef& self) {
   return std::make_shared<SequenceIterator>(tuple(static_cast<const ViewVariable&>(*self).read()));
@@ -104,15 +114,15 @@ VarRef extend(Translator& t, const VarRef& self, const std::vector<VarRef>& args
 }
 
 VarRef keys(Translator&, const VarRef& self, const std::vector<VarRef>&) {
-  return std::make_shared<ViewVariable>(self, keys_of);
+  return std::make_shared<ViewVariable>(self, "keys", keys_of);
 }
 
 VarRef values(Translator&, const VarRef& self, const std::vector<VarRef>&) {
-  return std::make_shared<ViewVariable>(self, values_of);
+  return std::make_shared<ViewVariable>(self, "values", values_of);
 }
 
 VarRef items(Translator&, const VarRef& self, const std::vector<VarRef>&) {
-  return std::make_shared<ViewVariable>(self, items_of);
+  return std::make_shared<ViewVariable>(self, "items", items_of);
 }
 
 VarRef get(Translator&, const VarRef& self, const std::vector<VarRef>& args) {
@@ -151,6 +161,25 @@ const Slots& DictVariable::slots() const {
                                 .iterate = iterate,
                                 .length = length};
   return kSlots;
+}
+
+std::vector<VarRef> DictVariable::parts() const {
+  std::vector<VarRef> values;
+  for (const auto& [key, value] : entries_) values.push_back(value);
+  return values;
+}
+
+void DictVariable::rebuild(CodeWriter& w) const {
+  for (const auto& [key, value] : entries_) {
+    w.value(key);
+    w.value(value);
+  }
+  w.emit(Opcode::BUILD_MAP, static_cast<uint32_t>(entries_.size()));
+}
+
+void ContainerMethodVariable::rebuild(CodeWriter& w) const {
+  w.value(self_);
+  w.attribute(torchdyn::name(name_));
 }
 
 const Slots& ContainerMethodVariable::slots() const {

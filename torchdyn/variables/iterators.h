@@ -11,6 +11,8 @@ class SequenceIterator : public IteratorVariable {
  public:
   explicit SequenceIterator(VarRef sequence) : sequence_(std::move(sequence)) {}
   VarRef next(Translator& t) const override;
+  std::vector<VarRef> parts() const override;
+  void rebuild(CodeWriter& w) const override;
 
  private:
   mutable VarRef sequence_;  // null: the end was seen
@@ -21,6 +23,8 @@ class EnumerateIterator : public IteratorVariable {
  public:
   EnumerateIterator(VarRef inner, long start) : inner_(std::move(inner)), at_(start) {}
   VarRef next(Translator& t) const override;
+  std::vector<VarRef> parts() const override { return {inner_}; }
+  void rebuild(CodeWriter& w) const override;
 
  private:
   VarRef inner_;
@@ -31,6 +35,8 @@ class ZipIterator : public IteratorVariable {
  public:
   explicit ZipIterator(std::vector<VarRef> inner) : inner_(std::move(inner)) {}
   VarRef next(Translator& t) const override;
+  std::vector<VarRef> parts() const override { return inner_; }
+  void rebuild(CodeWriter& w) const override;
 
  private:
   std::vector<VarRef> inner_;

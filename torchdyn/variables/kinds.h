@@ -46,6 +46,8 @@ class TensorMethodVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "method of a Tensor"; }
+  std::vector<VarRef> parts() const override { return {self_}; }
+  void rebuild(CodeWriter& w) const override;
   const VarRef& self() const { return self_; }
   const std::string& name() const { return name_; }
 
@@ -65,6 +67,8 @@ class SequenceVariable : public Variable {
   PyRef as_node(const Gil&) const override;
   PyRef as_stand_in(const Gil&) const override;
   const std::vector<VarRef>* items() const override { return &items_; }
+  std::vector<VarRef> parts() const override { return items_; }
+  void rebuild(CodeWriter& w) const override;
   bool is_list() const { return is_list_; }
   std::vector<VarRef>& contents() const { return items_; }  // of a list that the frame made
 
@@ -82,6 +86,8 @@ class DictVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "dict"; }
+  std::vector<VarRef> parts() const override;
+  void rebuild(CodeWriter& w) const override;
   Entries& entries() const { return entries_; }  // changed only where the frame made the dict
   VarRef find(const VarRef& key) const;          // null: there is none
   void set(const VarRef& key, VarRef value) const;
@@ -98,6 +104,8 @@ class ContainerMethodVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "method of a container"; }
+  std::vector<VarRef> parts() const override { return {self_}; }
+  void rebuild(CodeWriter& w) const override;
   const VarRef& self() const { return self_; }
   const std::string& name() const { return name_; }
 
@@ -122,6 +130,7 @@ class CellVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "cell"; }
+  std::vector<VarRef> parts() const override;
   const VarRef& content() const { return content_; }  // null: unbound, or in a cell from outside
   void set(VarRef content) const { content_ = std::move(content); }
 
@@ -137,6 +146,8 @@ class FunctionVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "function"; }
+  std::vector<VarRef> parts() const override;
+  void rebuild(CodeWriter& w) const override;
   PyBorrow code() const { return code_; }
   PyBorrow globals() const { return globals_; }
   const SourceRef& globals_source() const { return globals_source_; }
@@ -159,6 +170,8 @@ class BoundMethodVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "method"; }
+  std::vector<VarRef> parts() const override { return {self_, function_}; }
+  void rebuild(CodeWriter& w) const override;
   const VarRef& self() const { return self_; }
   const VarRef& function() const { return function_; }
 

@@ -1,5 +1,6 @@
 // Tuples and lists.
 #include "aten_bridge/base/str_cat.h"
+#include "torchdyn/capture/code_writer.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
@@ -93,6 +94,11 @@ const Slots& SequenceVariable::slots() const {
                                 .iterate = iterate,
                                 .length = length};
   return kSlots;
+}
+
+void SequenceVariable::rebuild(CodeWriter& w) const {
+  for (const VarRef& item : items_) w.value(item);
+  w.emit(is_list_ ? Opcode::BUILD_LIST : Opcode::BUILD_TUPLE, static_cast<uint32_t>(items_.size()));
 }
 
 PyRef SequenceVariable::as_node(const Gil& gil) const {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "aten_bridge/base/str_cat.h"
+#include "torchdyn/capture/code_writer.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
@@ -58,7 +59,7 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
     const VarRef text = std::make_shared<ConstantVariable>(torchdyn::name(name));
     return record_function(t, import_attribute(t.gil(), "builtins", "getattr"), {{self, text}, {}});
   }
-  if (name.starts_with('_') || is_among(kNotRecorded, name) || !is_method(t, name))
+  if (name.starts_with('_') || !is_method(t, name))
     break_graph(BreakReason::kAttribute, str_cat("Tensor.", name));
   return std::make_shared<TensorMethodVariable>(self, name);
 }
@@ -73,6 +74,8 @@ VarRef get_item(Translator& t, const VarRef& self, const VarRef& key) {
 
 VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
   const auto& method = static_cast<const TensorMethodVariable&>(*self);
+  if (is_among(kNotRecorded, method.name()))
+    break_graph(BreakReason::kCall, str_cat("Tensor.", method.name()));
   return record_method(t, method.self(), method.name(), args);
 }
 
@@ -81,6 +84,11 @@ VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
 const Slots& TensorVariable::slots() const {
   static constexpr Slots kSlots{.getattro = get_attribute, .number = number, .subscript = get_item};
   return kSlots;
+}
+
+void TensorMethodVariable::rebuild(CodeWriter& w) const {
+  w.value(self_);
+  w.attribute(torchdyn::name(name_));
 }
 
 const Slots& TensorMethodVariable::slots() const {

@@ -12,4 +12,6 @@ PyRef Variable::as_stand_in(const Gil&) const {
   break_graph(BreakReason::kValue, "an argument that is a " + type_name());
 }
 
+void Variable::rebuild(CodeWriter&) const { break_graph(BreakReason::kRebuild, type_name()); }
+
 }  // namespace torchdyn

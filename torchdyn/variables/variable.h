@@ -21,6 +21,7 @@
 
 namespace torchdyn {
 
+class CodeWriter;
 class Translator;
 class Variable;
 using VarRef = std::shared_ptr<const Variable>;
@@ -58,6 +59,10 @@ class Variable {
   virtual PyRef as_stand_in(const Gil&) const;
   // Its parts, where it is a tuple or list.
   virtual const std::vector<VarRef>* items() const { return nullptr; }
+  // What it consists of, where the frame made it.
+  virtual std::vector<VarRef> parts() const { return {}; }
+  // Writes code that makes it, of its parts. The default breaks the graph.
+  virtual void rebuild(CodeWriter& w) const;
   // The object itself, where it is known now.
   virtual PyBorrow object() const { return PyBorrow(); }
 

@@ -77,7 +77,8 @@ VarRef wrap_dict(Translator& t, PyBorrow object, SourceRef source) {
 
 VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
   if (is_plain_tensor(object)) return t.input(object, std::move(source));
-  if (is_tensor(object)) break_graph(BreakReason::kValue, "a subclass of Tensor");
+  if (PyCell_Check(object.get()))
+    return std::make_shared<CellVariable>(nullptr, Source::cell(std::move(source)));
   if (is_plain_constant(object)) {
     t.guards().add(source, Equals{PyRef::to(object)});
     return std::make_shared<ConstantVariable>(PyRef::to(object), std::move(source));

@@ -130,7 +130,7 @@ class InliningTest(CaptureTest):
             change()
             for _ in range(2):
                 torch.testing.assert_close(compiled(x), model(x))
-        self.assertEqual(reasons(compiled, "_wrapped_call_impl")[:3], [""] * 3)
+        self.assertEqual(reasons(compiled, "forward")[:3], [""] * 3)
 
     def test_recursion(self):
         def f(x, n):
@@ -241,7 +241,7 @@ class SideEffectsTest(CaptureTest):
 
         self.assert_same(f, torch.randn(3))
 
-    def test_on_what_comes_from_outside_run_in_eager(self):
+    def test_on_what_comes_from_outside_are_seen_by_all(self):
         class Counter:
             count = 0
 
@@ -271,7 +271,6 @@ class SideEffectsTest(CaptureTest):
             compiled, backend = captured(function)
             compiled(x), compiled(x)
             self.assertIn("a change that others can see", reasons(compiled, function.__name__)[0])
-            self.assertEqual(backend.graphs, [])
         self.assertEqual((counter.count, seen, named, total), (2, [1, 1], {"a": 1}, 2))
 
     def test_one_list_at_two_places_of_the_result_runs_in_eager(self):
