@@ -83,6 +83,10 @@ void CodeWriter::store_attribute(PyBorrow name) {
   emit(Opcode::STORE_ATTR, index_in(&names_, name));
 }
 
+void CodeWriter::store_global(PyBorrow name) {
+  emit(Opcode::STORE_GLOBAL, index_in(&names_, name));
+}
+
 void CodeWriter::load(const Source& source) {
   switch (source.kind()) {
     case Source::Kind::kLocal:

@@ -37,6 +37,7 @@ class CodeWriter {
   void load(const Source& source);
   void attribute(PyBorrow name);
   void store_attribute(PyBorrow name);
+  void store_global(PyBorrow name);
   // callable(arguments...): what loads them comes in between. The first form takes a constant, the
   // second what value() loads.
   void begin_call(PyBorrow callable);

@@ -4,12 +4,13 @@
 
 namespace torchdyn {
 
-PyRef returning_code(const Gil& gil, CodeView code, const std::vector<OutputGraph::Input>& inputs,
-                     PyBorrow compiled, const std::vector<VarRef>& results, const VarRef& result) {
-  CodeWriter w(gil, code);
-  w.call_graph(inputs, compiled, results);
+PyRef returning_code(const Gil& gil, const Translator& t, PyBorrow compiled,
+                     const std::vector<VarRef>& results, const VarRef& result) {
+  CodeWriter w(gil, t.outermost().code);
+  if (compiled) w.call_graph(t.inputs(), compiled, results);
   w.keep(result);
   w.fill_cells();
+  t.effects().write(w);
   w.value(result);
   w.emit(Opcode::RETURN_VALUE);
   return w.finish();

@@ -80,6 +80,7 @@ class Cut {
       if (needed_[slot] && local(slot)) w_.keep(local(slot));
     keep_touched();
     w_.fill_cells();
+    t.effects().write(w_);
     release_arguments();
     restore_touched();
     for (const VarRef& value : frame_.stack) {

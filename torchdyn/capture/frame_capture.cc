@@ -90,6 +90,7 @@ PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
 
 // With the guards of what `t` has seen, and no code yet.
 FrameVariant guarded(uint64_t id, Translator& t) {
+  t.effects().guard_aliases(&t.guards());
   FrameVariant variant{.capture = id, .guards = std::move(t.guards())};
   variant.guards.sort();
   std::vector<PyBorrow> tensors;
@@ -103,15 +104,16 @@ FrameVariant guarded(uint64_t id, Translator& t) {
   return variant;
 }
 
-FrameVariant whole_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow backend,
-                           Translator& t) {
+FrameVariant whole_variant(const Gil& gil, uint64_t id, PyBorrow backend, Translator& t) {
   if (const char* mode = active_mode()) break_graph(BreakReason::kMode, mode);
   const VarRef result = t.run();
   if (t.graph().calls() == 0) break_graph(BreakReason::kNothing, "");
   FrameVariant variant = guarded(id, t);
-  const std::vector<VarRef> results = tensors_in({result});
+  std::vector<VarRef> values = t.effects().values();
+  values.push_back(result);
+  const std::vector<VarRef> results = tensors_in(values);
   const PyRef compiled = compile(gil, backend, t.graph(), results);
-  variant.code = returning_code(gil, code, t.inputs(), compiled, results, result);
+  variant.code = returning_code(gil, t, compiled, results, result);
   return variant;
 }
 
@@ -142,7 +144,9 @@ FrameVariant cut_variant(const Gil& gil, uint64_t id, CodeView code, PyBorrow ba
   const CodeOrigin origin = origin_of(gil, code);
   t.run_to(steps);
   FrameVariant variant = guarded(id, t);
-  const std::vector<VarRef> results = tensors_in(needed_values(gil, t, origin));
+  std::vector<VarRef> values = t.effects().values();
+  for (VarRef& value : needed_values(gil, t, origin)) values.push_back(std::move(value));
+  const std::vector<VarRef> results = tensors_in(values);
   const PyRef compiled = compile(gil, backend, t.graph(), results);
   variant.code = cut_code(gil, t, compiled, results, origin);
   tell_resumed(gil, origin.resumes);
@@ -240,7 +244,7 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
   std::optional<Translator> t;
   try {
     t.emplace(gil, frame);
-    variant = whole_variant(gil, id_, code, backend_, *t);
+    variant = whole_variant(gil, id_, backend_, *t);
     event.guards = described(variant);
   } catch (const GraphBreak& graph_break) {
     event.reason = graph_break.what();

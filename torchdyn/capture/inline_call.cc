@@ -148,8 +148,8 @@ VarRef inline_call(Translator& t, const ObjectVariable& function, const CallArgs
   std::vector<VarRef> cells;
   const SourceRef closure = Source::part(function.source(), FunctionPart::kClosure);
   for (int n = 0; n < code.free_slots(); ++n)
-    cells.push_back(
-        std::make_shared<CellVariable>(nullptr, Source::cell(Source::element(closure, n))));
+    cells.push_back(t.cell_from_outside(element(part_of(object, FunctionPart::kClosure), n),
+                                        Source::cell(Source::element(closure, n))));
   add_closure(code, cells, &locals);
   const PyBorrow globals = part_of(object, FunctionPart::kGlobals);
   const SourceRef source = Source::part(function.source(), FunctionPart::kGlobals);

@@ -87,6 +87,11 @@ void store_subscript(Translator& t, const Instruction&) {
   protocol::set_item(t, object, key, value);
 }
 
+void delete_subscript(Translator& t, const Instruction&) {
+  const VarRef key = t.pop(), object = t.pop();
+  protocol::delete_item(t, object, key);
+}
+
 void contains(Translator& t, const Instruction& i) {
   const VarRef container = t.pop(), value = t.pop();
   const bool is_in = protocol::contains(t, container, value) != (i.arg == 1);
@@ -113,6 +118,7 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::DICT_UPDATE, merge<true>},
     {Opcode::UNPACK_SEQUENCE, unpack},
     {Opcode::STORE_SUBSCR, store_subscript},
+    {Opcode::DELETE_SUBSCR, delete_subscript},
     {Opcode::CONTAINS_OP, contains},
     {Opcode::CALL_INTRINSIC_1, intrinsic},
 };

@@ -30,9 +30,9 @@ void load_deref(Translator& t, const Instruction& i) {
 }
 
 void store_deref(Translator& t, const Instruction& i) {
-  const CellVariable& cell = cell_at(t, i.arg);
-  if (cell.source()) break_graph(BreakReason::kSideEffect, "a variable of an outer function");
-  cell.set(t.pop());
+  const VarRef cell = t.cell(i.arg);
+  if (cell->source()) t.effects().change(cell);
+  static_cast<const CellVariable&>(*cell).set(t.pop());
 }
 
 // CPython: Python/bytecodes.c, SET_FUNCTION_ATTRIBUTE; the bits are MAKE_FUNCTION's until 3.12.

@@ -43,6 +43,7 @@ void push_callable(Translator& t, VarRef value, bool with_null) {
 
 // CPython: Python/bytecodes.c, LOAD_GLOBAL.
 VarRef global_named(Translator& t, const std::string& name) {
+  if (VarRef written = t.globals_source() ? nullptr : t.effects().global(name)) return written;
   const SourceRef global =
       t.globals_source() ? Source::item(t.globals_source(), name) : Source::global(name);
   if (const PyBorrow value = global->read(t.frame())) return wrap(t, value, global);
@@ -65,6 +66,16 @@ void load_attribute(Translator& t, const Instruction& i) {
                 before_call || i.op == Opcode::LOAD_METHOD);
 }
 
+void store_global(Translator& t, const Instruction& i) {
+  if (t.globals_source()) break_graph(BreakReason::kSideEffect, "a global of another module");
+  t.effects().set_global(t.name_of(i), t.pop());
+}
+
+void store_attribute(Translator& t, const Instruction& i) {
+  const VarRef object = t.pop(), value = t.pop();
+  protocol::set_attribute(t, object, t.name_of(i), value);
+}
+
 constexpr OpcodeRow kRows[] = {
     {Opcode::LOAD_FAST, load_fast},
     {Opcode::LOAD_FAST_CHECK, load_fast},
@@ -74,7 +85,9 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::STORE_FAST_STORE_FAST, store_two},
     {Opcode::DELETE_FAST, delete_fast},
     {Opcode::LOAD_GLOBAL, load_global},
+    {Opcode::STORE_GLOBAL, store_global},
     {Opcode::LOAD_ATTR, load_attribute},
+    {Opcode::STORE_ATTR, store_attribute},
     {Opcode::LOAD_METHOD, load_attribute},
 };
 

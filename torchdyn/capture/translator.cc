@@ -151,9 +151,37 @@ VarRef Translator::cell(uint32_t slot) {
   if (!held && static_cast<int>(slot) < code().arguments()) (void)load_or_null(slot);
   if (!held) {  // only the frame's own function is not given its cells
     const int at = static_cast<int>(slot);
-    store(slot, std::make_shared<CellVariable>(nullptr, Source::closure(at, code().slot_name(at))));
+    store(slot, cell_from_outside(frame_.local(at), Source::closure(at, code().slot_name(at))));
   }
   return held;
+}
+
+VarRef Translator::known(PyBorrow object, const SourceRef& source) {
+  const auto known = found_.find(object.get());
+  if (known == found_.end()) return nullptr;
+  const SourceRef& first = known->second->source();
+  if (*first != *source) guards_.add(source, Alias{first, true});
+  return known->second;
+}
+
+VarRef Translator::found(VarRef variable, PyBorrow object) {
+  effects_.found(object, variable->source());
+  found_.try_emplace(object.get(), variable);
+  return variable;
+}
+
+// Two variables are one where two functions share the cell: what leads to the cells is guarded.
+VarRef Translator::cell_from_outside(PyBorrow cell, SourceRef content) {
+  const auto known = found_.find(cell.get());
+  if (known != found_.end()) {
+    const SourceRef& first = known->second->source();
+    if (*first != *content && first->base() && content->base())
+      guards_.add(content->base(), Alias{first->base(), true});
+    return known->second;
+  }
+  VarRef made = std::make_shared<CellVariable>(nullptr, std::move(content));
+  found_.try_emplace(cell.get(), made);
+  return made;
 }
 
 void Translator::store(uint32_t slot, VarRef value) {
@@ -173,13 +201,11 @@ PyBorrow Translator::constant_of(const Instruction& i) const {
 VarRef Translator::input(PyBorrow tensor, SourceRef source) {
   for (const VarRef& known : tensors_)
     if (known->source() && *known->source() == *source) return known;
-  for (const OutputGraph::Input& known : graph_.inputs())
-    if (PyBorrow(known.tensor) == tensor)
-      break_graph(BreakReason::kValue,
-                  str_cat("one tensor as ", known.source->text(), " and as ", source->text()));
+  if (VarRef known = this->known(tensor, source)) return known;
   PyRef node = graph_.add_input(gil_, source, tensor);
-  return remember(
-      std::make_shared<TensorVariable>(std::move(node), stand_in(gil_, tensor), std::move(source)));
+  return found(remember(std::make_shared<TensorVariable>(std::move(node), stand_in(gil_, tensor),
+                                                         std::move(source))),
+               tensor);
 }
 
 void Translator::guard_identity(const Variable& value) {

@@ -16,6 +16,7 @@
 #include "aten_bridge/base/hash_map.h"
 #include "torchdyn/bytecode/instruction.h"
 #include "torchdyn/capture/output_graph.h"
+#include "torchdyn/capture/side_effects.h"
 #include "torchdyn/guards/guard.h"
 #include "torchdyn/variables/variable.h"
 
@@ -73,6 +74,8 @@ class Translator {
   const Gil& gil() const { return gil_; }
   OutputGraph& graph() { return graph_; }
   Guards& guards() { return guards_; }
+  SideEffects& effects() { return effects_; }
+  const SideEffects& effects() const { return effects_; }
   // That an object from outside is still that one, or one of that type; what the frame made needs
   // none.
   void guard_identity(const Variable& value);
@@ -100,6 +103,10 @@ class Translator {
   VarRef load_or_null(uint32_t slot);
   // A slot's cell: one that the frame made, or one from outside.
   VarRef cell(uint32_t slot);
+  // An object from outside, by whatever way it is found, is one Variable. Null: it is new.
+  VarRef known(PyBorrow object, const SourceRef& source);
+  VarRef found(VarRef variable, PyBorrow object);
+  VarRef cell_from_outside(PyBorrow cell, SourceRef content);
   std::string name_of(const Instruction& i) const;
   PyBorrow constant_of(const Instruction& i) const;
 
@@ -131,7 +138,9 @@ class Translator {
   const FrameView& frame_;
   OutputGraph graph_;
   Guards guards_;
+  SideEffects effects_;
   std::vector<VarRef> tensors_;
+  aten_bridge::HashMap<PyObject*, VarRef> found_;
   std::list<Activation> activations_;  // the frame's own first
   aten_bridge::HashMap<PyCodeObject*, std::unique_ptr<DecodedCode>> decoded_;
   aten_bridge::HashMap<PyObject*, SourceRef> globals_;

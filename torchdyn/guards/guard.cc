@@ -25,6 +25,22 @@ constexpr KindRow kKinds[] = {
 constexpr size_t kCount = std::size(kKinds);
 static_assert(kCount == std::variant_size_v<GuardKind>);
 
+bool holds(const GuardKind& kind, PyBorrow value, const FrameView& frame) noexcept {
+  if (const auto* const alias = std::get_if<Alias>(&kind)) return alias->check(value, frame);
+  return std::visit(
+      [&](const auto& k) {
+        if constexpr (requires { k.check(value); }) return k.check(value);
+        return false;
+      },
+      kind);
+}
+
+bool is_of_one_kind(const GuardKind& a, const GuardKind& b) {
+  if (a.index() != b.index()) return false;
+  const auto* const alias = std::get_if<Alias>(&a);
+  return !alias || *alias->other == *std::get<Alias>(b).other;
+}
+
 std::string type_name(PyBorrow value) { return value ? Py_TYPE(value.get())->tp_name : "nothing"; }
 
 }  // namespace
@@ -71,6 +87,10 @@ std::string Length::explain(PyBorrow value) const {
   return str_cat("its length is ", value ? torchdyn::length(value) : -1, ", was ", length);
 }
 
+std::string Alias::explain(PyBorrow) const {
+  return str_cat("it is ", is_same ? "no longer " : "now ", other->text());
+}
+
 bool Keys::check(PyBorrow value) const noexcept {
   if (!value || !PyDict_CheckExact(value.get()) ||
       PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(keys.get()))
@@ -92,7 +112,7 @@ std::string Equals::explain(PyBorrow value) const {
 
 void Guards::add(SourceRef source, GuardKind kind) {
   for (const Guard& known : guards_)
-    if (*known.source == *source && known.kind.index() == kind.index()) return;
+    if (*known.source == *source && is_of_one_kind(known.kind, kind)) return;
   guards_.push_back({std::move(source), std::move(kind)});
 }
 
@@ -105,7 +125,7 @@ void Guards::sort() {
 bool Guards::check(const FrameView& frame) const noexcept {
   for (const Guard& guard : guards_) {
     const PyBorrow value = guard.source->read(frame);
-    if (!std::visit([&](const auto& kind) { return kind.check(value); }, guard.kind)) return false;
+    if (!holds(guard.kind, value, frame)) return false;
   }
   return true;
 }
@@ -113,7 +133,7 @@ bool Guards::check(const FrameView& frame) const noexcept {
 std::string Guards::explain_failure(const FrameView& frame) const {
   for (const Guard& guard : guards_) {
     const PyBorrow value = guard.source->read(frame);
-    if (std::visit([&](const auto& kind) { return kind.check(value); }, guard.kind)) continue;
+    if (holds(guard.kind, value, frame)) continue;
     return str_cat(guard.source->text(), ": ",
                    std::visit([&](const auto& kind) { return kind.explain(value); }, guard.kind));
   }

@@ -60,11 +60,21 @@ struct Keys {
   std::string explain(PyBorrow value) const;
 };
 
-using GuardKind = std::variant<TypeIs, Same, Absent, Length, Equals, Keys>;
+struct Alias {
+  SourceRef other;
+  bool is_same;
+
+  bool check(PyBorrow value, const FrameView& frame) const noexcept {
+    return (value == other->read(frame)) == is_same;
+  }
+  std::string explain(PyBorrow value) const;
+};
+
+using GuardKind = std::variant<TypeIs, Same, Absent, Length, Alias, Equals, Keys>;
 
 class Guards {
  public:
-  // One of a kind for a source: what is read twice is guarded once.
+  // One of a kind for a source: what is read twice is guarded once. Of aliases, one a pair.
   void add(SourceRef source, GuardKind kind);
   // To be called once, when all are there: cheap ones come first.
   void sort();

@@ -81,7 +81,7 @@ VarRef get_item(Translator&, const VarRef& self, const VarRef& key) {
 }
 
 void set_item(Translator& t, const VarRef& self, const VarRef& key, const VarRef& value) {
-  protocol::expect_own(t, self, value);
+  protocol::change(t, self, value);
   dict_of(self).set(key, value);
 }
 
@@ -103,7 +103,7 @@ VarRef get_attribute(Translator&, const VarRef& self, const std::string& name) {
 VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
 
 VarRef append(Translator& t, const VarRef& self, const std::vector<VarRef>& args) {
-  protocol::expect_own(t, self, args[0]);
+  protocol::change(t, self, args[0]);
   static_cast<const SequenceVariable&>(*self).contents().push_back(args[0]);
   return none();
 }
@@ -196,6 +196,11 @@ VarRef DictVariable::find(const VarRef& key) const {
     if (equal == 1) return value;
   }
   return nullptr;
+}
+
+void DictVariable::erase(const VarRef& key) const {
+  const VarRef value = find(key);
+  std::erase_if(entries_, [&](const auto& entry) { return entry.second == value; });
 }
 
 void DictVariable::set(const VarRef& key, VarRef value) const {

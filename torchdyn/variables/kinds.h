@@ -59,8 +59,12 @@ class TensorMethodVariable : public Variable {
 // A tuple or list.
 class SequenceVariable : public Variable {
  public:
-  SequenceVariable(bool is_list, std::vector<VarRef> items, SourceRef source = nullptr)
-      : Variable(std::move(source)), is_list_(is_list), items_(std::move(items)) {}
+  SequenceVariable(bool is_list, std::vector<VarRef> items, SourceRef source = nullptr,
+                   PyRef found = PyRef())
+      : Variable(std::move(source)),
+        is_list_(is_list),
+        items_(std::move(items)),
+        found_(std::move(found)) {}
 
   const Slots& slots() const override;
   std::string type_name() const override { return is_list_ ? "list" : "tuple"; }
@@ -70,30 +74,35 @@ class SequenceVariable : public Variable {
   std::vector<VarRef> parts() const override { return items_; }
   void rebuild(CodeWriter& w) const override;
   bool is_list() const { return is_list_; }
-  std::vector<VarRef>& contents() const { return items_; }  // of a list that the frame made
+  std::vector<VarRef>& contents() const { return items_; }
+  PyBorrow found() const { return found_; }  // null: the frame made it
 
  private:
   bool is_list_;
   mutable std::vector<VarRef> items_;
+  PyRef found_;
 };
 
 // A dict whose keys are constants, in their order.
 class DictVariable : public Variable {
  public:
   using Entries = std::vector<std::pair<VarRef, VarRef>>;
-  explicit DictVariable(Entries entries, SourceRef source = nullptr)
-      : Variable(std::move(source)), entries_(std::move(entries)) {}
+  explicit DictVariable(Entries entries, SourceRef source = nullptr, PyRef found = PyRef())
+      : Variable(std::move(source)), entries_(std::move(entries)), found_(std::move(found)) {}
 
   const Slots& slots() const override;
   std::string type_name() const override { return "dict"; }
   std::vector<VarRef> parts() const override;
   void rebuild(CodeWriter& w) const override;
-  Entries& entries() const { return entries_; }  // changed only where the frame made the dict
-  VarRef find(const VarRef& key) const;          // null: there is none
+  Entries& entries() const { return entries_; }
+  PyBorrow found() const { return found_; }  // null: the frame made it
+  void erase(const VarRef& key) const;
+  VarRef find(const VarRef& key) const;  // null: there is none
   void set(const VarRef& key, VarRef value) const;
 
  private:
   mutable Entries entries_;
+  PyRef found_;
 };
 
 // A list's or dict's method, before it is called.

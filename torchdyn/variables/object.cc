@@ -71,6 +71,53 @@ VarRef special_method(Translator& t, const VarRef& self, const std::string& name
   return found && PyFunction_Check(found.get()) ? method_of(self, found, name) : nullptr;
 }
 
+bool has_lookup_of(Translator& t, PyTypeObject* type, const char* module, const char* of,
+                   const char* name) {
+  const PyRef base = import_attribute(t.gil(), module, of);
+  const PyRef key = torchdyn::name(name);
+  const PyBorrow found = type_attribute(type, key);
+  return found && found == type_attribute(reinterpret_cast<PyTypeObject*>(base.get()), key);
+}
+
+// What torch.nn.Module.__setattr__ leaves to object's: all but parameters and modules. A buffer
+// that is replaced is a buffer.
+void expect_plain_member(Translator& t, const VarRef& self, const std::string& name,
+                         const VarRef& value) {
+  const PyRef key = torchdyn::name(name);
+  for (const char* where : {"_parameters", "_modules"}) {
+    if (dict_item(member(self->object(), torchdyn::name(where)), key))
+      break_graph(BreakReason::kSideEffect, str_cat(self->source()->text(), ".", name));
+    t.guards().add(Source::item(Source::member(self->source(), where), name), Absent{});
+  }
+  const bool is_plain = value->object()
+                            ? is_plain_constant(value->object())
+                            : dynamic_cast<const TensorVariable*>(value.get()) || value->items() ||
+                                  dynamic_cast<const DictVariable*>(value.get());
+  if (!is_plain || value->source()) break_graph(BreakReason::kSideEffect, str_cat(".", name));
+  const SourceRef buffer = Source::item(Source::member(self->source(), "_buffers"), name);
+  if (const PyBorrow now = dict_item(member(self->object(), torchdyn::name("_buffers")), key)) {
+    (void)wrap(t, now, buffer);
+  } else {
+    t.guards().add(buffer, Absent{});
+  }
+}
+
+// CPython: Objects/object.c, _PyObject_GenericSetAttrWithDict.
+void set_attribute(Translator& t, const VarRef& self, const std::string& name,
+                   const VarRef& value) {
+  PyTypeObject* const type = Py_TYPE(self->object().get());
+  const bool is_nn = has_lookup_of(t, type, "torch.nn", "Module", "__setattr__");
+  const bool is_plain = has_lookup_of(t, type, "builtins", "object", "__setattr__");
+  const bool has_dict = type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  const PyBorrow descriptor = type_attribute(type, torchdyn::name(name));
+  if (PyType_Check(self->object().get()) || PyModule_Check(self->object().get()) || !has_dict ||
+      (!is_nn && !is_plain) || is_data_descriptor(descriptor) || name == "__class__")
+    break_graph(BreakReason::kSideEffect, str_cat(self->type_name(), ".", name));
+  t.guard_type(*self);
+  if (is_nn) expect_plain_member(t, self, name, value);
+  t.effects().set_attribute(self, name, value);
+}
+
 // CPython: Objects/object.c, _PyObject_GenericGetAttrWithDict.
 VarRef attribute_of_instance(Translator& t, const VarRef& self, const std::string& name) {
   PyTypeObject* const type = Py_TYPE(self->object().get());
@@ -92,6 +139,7 @@ VarRef attribute_of_instance(Translator& t, const VarRef& self, const std::strin
 }
 
 VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name) {
+  if (VarRef written = t.effects().attribute(self->object(), name)) return written;
   if (PyModule_CheckExact(self->object().get())) return attribute_of_module(t, self, name);
   return attribute_of_instance(t, self, name);
 }
@@ -183,6 +231,7 @@ VarRef truth(Translator& t, const VarRef& self) {
 
 const Slots& ObjectVariable::slots() const {
   static constexpr Slots kSlots{.getattro = get_attribute,
+                                .setattro = set_attribute,
                                 .call = call_object,
                                 .subscript = get_item,
                                 .iterate = iterate,

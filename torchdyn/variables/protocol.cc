@@ -93,6 +93,14 @@ void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarR
   break_graph(BreakReason::kSideEffect, str_cat("an item of ", object->type_name()));
 }
 
+void delete_item(Translator& t, const VarRef& object, const VarRef& key) {
+  const auto* const dict = dynamic_cast<const DictVariable*>(object.get());
+  if (!dict) break_graph(BreakReason::kSideEffect, str_cat("an item of ", object->type_name()));
+  if (!dict->find(key)) break_graph(BreakReason::kRaises, "a key that is not there");
+  change(t, object, nullptr);
+  dict->erase(key);
+}
+
 VarRef iterate(Translator& t, const VarRef& iterable) {
   if (const auto slot = iterable->slots().iterate) return slot(t, iterable);
   break_graph(BreakReason::kControlFlow, iterable->type_name());
@@ -146,10 +154,16 @@ bool reaches(const VarRef& from, const VarRef& to) {
 
 }  // namespace
 
-void expect_own(Translator&, const VarRef& container, const VarRef& value) {
-  if (container->source())
-    break_graph(BreakReason::kSideEffect, str_cat("of ", container->source()->text()));
-  if (reaches(value, container)) break_graph(BreakReason::kValue, "a container that is in itself");
+void change(Translator& t, const VarRef& container, const VarRef& value) {
+  if (value && reaches(value, container))
+    break_graph(BreakReason::kValue, "a container that is in itself");
+  if (container->source()) t.effects().change(container);
+}
+
+void set_attribute(Translator& t, const VarRef& object, const std::string& name,
+                   const VarRef& value) {
+  if (const auto slot = object->slots().setattro) return slot(t, object, name, value);
+  break_graph(BreakReason::kSideEffect, str_cat(object->type_name(), ".", name));
 }
 
 }  // namespace torchdyn::protocol

@@ -22,6 +22,8 @@ bool is_none(Translator& t, const VarRef& value);
 VarRef get_item(Translator& t, const VarRef& object, const VarRef& key);
 // CPython: Objects/abstract.c, PyObject_SetItem.
 void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarRef& value);
+// CPython: Objects/abstract.c, PyObject_DelItem; of dicts and lists.
+void delete_item(Translator& t, const VarRef& object, const VarRef& key);
 // CPython: Objects/abstract.c, PyObject_GetIter.
 VarRef iterate(Translator& t, const VarRef& iterable);
 std::vector<VarRef> all_items(Translator& t, const VarRef& iterable);
@@ -30,7 +32,12 @@ bool contains(Translator& t, const VarRef& container, const VarRef& value);
 // CPython: Objects/abstract.c, PyObject_Size.
 VarRef length(Translator& t, const VarRef& object);
 
-// Breaks where writing `value` into `container` would be seen from outside, or would make a cycle.
-void expect_own(Translator& t, const VarRef& container, const VarRef& value);
+// CPython: Objects/object.c, PyObject_SetAttr.
+void set_attribute(Translator& t, const VarRef& object, const std::string& name,
+                   const VarRef& value);
+
+// Before `value` is written into `container`: one from outside will be changed. Breaks where there
+// would be a cycle. Null: something is taken out.
+void change(Translator& t, const VarRef& container, const VarRef& value);
 
 }  // namespace torchdyn::protocol

@@ -46,7 +46,7 @@ VarRef item(Translator&, const VarRef& self, const VarRef& key) {
 }
 
 void set_item(Translator& t, const VarRef& self, const VarRef& key, const VarRef& value) {
-  protocol::expect_own(t, self, value);
+  protocol::change(t, self, value);
   if (!sequence_of(self).is_list()) break_graph(BreakReason::kRaises, "a tuple is written to");
   sequence_of(self).contents()[index_of(self, key)] = value;
 }
@@ -70,7 +70,7 @@ VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef
   items.insert(items.end(), b->items()->begin(), b->items()->end());
   if (name == "add" || !a->is_list())
     return std::make_shared<SequenceVariable>(a->is_list(), std::move(items));
-  protocol::expect_own(t, left, right);
+  protocol::change(t, left, right);
   a->contents() = std::move(items);
   return left;
 }

@@ -3,7 +3,8 @@
 //
 // Law
 //  - A Variable never changes: an operation gives another one. Lists, dicts, cells and iterators
-//    that the frame made change as they do in Python; a capture that breaks has changed no others.
+//    change as they do in Python; what is done to those from outside is a side effect, written when
+//    the graph has been called (capture/side_effects.h).
 //  - Slots say what a kind of value can do, as CPython's type slots do, and protocol.h asks them in
 //    CPython's order. A slot that the type does not have is null, and Python raises; a slot that is
 //    there but not modelled breaks the graph.
@@ -33,6 +34,8 @@ struct CallArgs {
 
 struct Slots {
   VarRef (*getattro)(Translator&, const VarRef& self, const std::string& name) = nullptr;
+  void (*setattro)(Translator&, const VarRef& self, const std::string& name,
+                   const VarRef& value) = nullptr;
   VarRef (*call)(Translator&, const VarRef& self, const CallArgs& args) = nullptr;
   // nb_add and its kin; the function is operator's: add, iadd, mul, ..., lt, eq, ...
   VarRef (*number)(Translator&, PyBorrow function, const VarRef& left,

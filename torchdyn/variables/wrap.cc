@@ -42,6 +42,7 @@ void expect_shallow(const SourceRef& source) {
 }
 
 VarRef wrap_sequence(Translator& t, PyBorrow object, SourceRef source) {
+  if (VarRef known = t.known(object, source)) return known;
   t.guards().add(source, *TypeIs::of(object));
   t.guards().add(source, Length{length(object)});
   std::vector<VarRef> items;
@@ -49,8 +50,9 @@ VarRef wrap_sequence(Translator& t, PyBorrow object, SourceRef source) {
     const int index = static_cast<int>(items.size());
     items.push_back(wrap(t, item, Source::element(source, index)));
   }
-  return std::make_shared<SequenceVariable>(PyList_CheckExact(object.get()), std::move(items),
-                                            std::move(source));
+  return t.found(std::make_shared<SequenceVariable>(PyList_CheckExact(object.get()),
+                                                    std::move(items), source, PyRef::to(object)),
+                 object);
 }
 
 bool has_names_for_keys(PyBorrow dict) {
@@ -61,6 +63,7 @@ bool has_names_for_keys(PyBorrow dict) {
 }
 
 VarRef wrap_dict(Translator& t, PyBorrow object, SourceRef source) {
+  if (VarRef known = t.known(object, source)) return known;
   std::vector<PyRef> keys;
   DictVariable::Entries entries;
   PyObject *key = nullptr, *value = nullptr;
@@ -70,7 +73,8 @@ VarRef wrap_dict(Translator& t, PyBorrow object, SourceRef source) {
                          wrap(t, PyBorrow(value), Source::item(source, utf8(PyBorrow(key)))));
   }
   t.guards().add(source, Keys{tuple_of(keys)});
-  return std::make_shared<DictVariable>(std::move(entries), std::move(source));
+  return t.found(std::make_shared<DictVariable>(std::move(entries), source, PyRef::to(object)),
+                 object);
 }
 
 }  // namespace
@@ -78,7 +82,7 @@ VarRef wrap_dict(Translator& t, PyBorrow object, SourceRef source) {
 VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
   if (is_plain_tensor(object)) return t.input(object, std::move(source));
   if (PyCell_Check(object.get()))
-    return std::make_shared<CellVariable>(nullptr, Source::cell(std::move(source)));
+    return t.cell_from_outside(object, Source::cell(std::move(source)));
   if (is_plain_constant(object)) {
     t.guards().add(source, Equals{PyRef::to(object)});
     return std::make_shared<ConstantVariable>(PyRef::to(object), std::move(source));
@@ -89,6 +93,7 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
     return wrap_sequence(t, object, std::move(source));
   if (is_small && PyDict_CheckExact(object.get()) && has_names_for_keys(object))
     return wrap_dict(t, object, std::move(source));
+  t.effects().found(object, source);
   return std::make_shared<ObjectVariable>(PyRef::to(object), std::move(source));
 }
 
