@@ -38,12 +38,12 @@ def attempt(name):
     backend = Counting()
     compiled = frames.compile(task, backend)
     for train in (True, False):
-        started = [time.perf_counter()]
+        started = [time.process_time()]
         for _ in range(2):
             state = {key: value.clone() for key, value in task.state_dict().items()}
             torch.manual_seed(1)
             actual = run_step(task, inputs, compiled, train)
-            started.append(time.perf_counter())
+            started.append(time.process_time())
             task.load_state_dict(state)
             torch.manual_seed(1)
             expected = run_step(task, inputs, None, train)

@@ -113,7 +113,30 @@ void CodeWriter::load(const Source& source) {
       load(*source.base());
       attribute(name("__class__"));
       return attribute(source.name());
+    case Source::Kind::kBaseMember:
+      load(*source.base());
+      attribute(name("__mro__"));
+      constant(owned(PyLong_FromLong(source.slot())));
+      emit(Opcode::BINARY_SUBSCR);
+      attribute(name("__dict__"));
+      constant(source.name());
+      emit(Opcode::BINARY_SUBSCR);
+      return;
+    case Source::Kind::kSetter:
+    case Source::Kind::kUnwrapped:
+      break_graph(BreakReason::kRebuild, source.text());
+    case Source::Kind::kModule:
+      constant(PyBorrow(PyImport_GetModuleDict()));
+      constant(source.name());
+      emit(Opcode::BINARY_SUBSCR);
+      return;
+    case Source::Kind::kFixed:
+      return constant(source.object());
     case Source::Kind::kMember:
+    case Source::Kind::kClassMember:
+    case Source::Kind::kClassOrder:
+    case Source::Kind::kSlotMember:
+    case Source::Kind::kTypeOf:
     case Source::Kind::kPart:
     case Source::Kind::kCell:
       load(*source.base());
@@ -157,6 +180,13 @@ void CodeWriter::call_graph(const std::vector<OutputGraph::Input>& inputs, PyBor
   }
 }
 
+void CodeWriter::set_grad_mode(bool is_on) {
+  begin_call(import_attribute(gil_, "torch._C", "_set_grad_enabled"));
+  constant(PyBorrow(is_on ? Py_True : Py_False));
+  end_call(1);
+  emit(Opcode::POP_TOP);
+}
+
 void CodeWriter::value(const VarRef& value) {
   if (const auto known = made_.find(value.get()); known != made_.end())
     return load_temporary(known->second);
@@ -166,6 +196,7 @@ void CodeWriter::value(const VarRef& value) {
   value->rebuild(*this);
   emit(Opcode::COPY, 1);
   load_made(value);
+  if (dynamic_cast<const InstanceVariable*>(value.get())) unfilled_.push_back(value);
 }
 
 // What is on the stack becomes the value.
@@ -203,17 +234,23 @@ void CodeWriter::cell(const VarRef& value) {
   unfilled_.push_back(value);
 }
 
-void CodeWriter::fill_cells() {
+void CodeWriter::fill() {
   while (!unfilled_.empty()) {
-    const VarRef cell = std::move(unfilled_.back());
+    const VarRef made = std::move(unfilled_.back());
     unfilled_.pop_back();
-    const VarRef& content = static_cast<const CellVariable&>(*cell).content();
+    if (const auto* const instance = dynamic_cast<const InstanceVariable*>(made.get())) {
+      instance->fill(*this);
+      continue;
+    }
+    const VarRef& content = static_cast<const CellVariable&>(*made).content();
     if (!content) continue;
     value(content);
-    value(cell);
+    value(made);
     store_attribute(name("cell_contents"));
   }
 }
+
+void CodeWriter::value_of(const Variable& made) { load_temporary(made_.at(&made)); }
 
 PyRef CodeWriter::finish() {
   for (Instruction* i : moved_) i->arg += static_cast<uint32_t>(temporaries_);

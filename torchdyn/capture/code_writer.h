@@ -51,12 +51,15 @@ class CodeWriter {
   // Calls what the graph became; its results are values from now on.
   void call_graph(const std::vector<OutputGraph::Input>& inputs, PyBorrow compiled,
                   const std::vector<VarRef>& results);
+  // What the graph leaves, whatever it became.
+  void set_grad_mode(bool is_on);
   // Leaves the value on the stack; one that the frame made is made once. Breaks where it cannot be.
   void value(const VarRef& value);
+  void value_of(const Variable& made);  // one that was made already
   // Makes it now: from now on value() gives what it was here.
   void keep(const VarRef& value);
-  // Gives the cells that were made so far what is in them.
-  void fill_cells();
+  // Gives the cells and objects that were made so far what is in them.
+  void fill();
 
   PyRef finish();
 

@@ -74,12 +74,13 @@ class Cut {
   PyRef write(const Translator& t, PyBorrow compiled, const std::vector<VarRef>& results) {
     w_.set_position(instruction_.position);
     if (compiled) w_.call_graph(t.inputs(), compiled, results);
+    if (const auto mode = t.changed_grad_mode()) w_.set_grad_mode(*mode);
     for (const VarRef& value : frame_.stack)
       if (value) w_.keep(value);
     for (size_t slot = 0; slot < needed_.size(); ++slot)
       if (needed_[slot] && local(slot)) w_.keep(local(slot));
     keep_touched();
-    w_.fill_cells();
+    w_.fill();
     t.effects().write(w_);
     release_arguments();
     restore_touched();

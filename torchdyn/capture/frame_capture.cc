@@ -90,6 +90,7 @@ PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
 
 // With the guards of what `t` has seen, and no code yet.
 FrameVariant guarded(uint64_t id, Translator& t) {
+  t.leave_modes();
   t.effects().guard_aliases(&t.guards());
   FrameVariant variant{.capture = id, .guards = std::move(t.guards())};
   variant.guards.sort();

@@ -6,6 +6,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/generator.h"
 #include "torchdyn/variables/wrap.h"
 
 namespace torchdyn {
@@ -118,8 +119,19 @@ void add_closure(CodeView code, const std::vector<VarRef>& cells, std::vector<Va
 }
 
 void expect_function(CodeView code) {
-  if (code.is_generator()) break_graph(BreakReason::kGeneratorFrame, std::string(code.name()));
+  constexpr int kAsynchronous = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+  if ((code.flags() & kAsynchronous) != 0)
+    break_graph(BreakReason::kGeneratorFrame, std::string(code.name()));
   if (!code.is_function()) break_graph(BreakReason::kCall, std::string(code.name()));
+}
+
+// A call of a generator function gives a generator, which has not begun.
+VarRef run(Translator& t, CodeView code, PyBorrow globals, SourceRef source,
+           std::vector<VarRef> locals) {
+  if (!code.is_generator())
+    return t.run_function(code, globals, std::move(source), std::move(locals));
+  return std::make_shared<GeneratorVariable>(
+      t.suspended(code, globals, std::move(source), std::move(locals)));
 }
 
 }  // namespace
@@ -129,7 +141,7 @@ VarRef inline_call(Translator& t, const FunctionVariable& function, const CallAr
   expect_function(code);
   std::vector<VarRef> locals = bind(code, args, MadeDefaults(function));
   add_closure(code, function.closure, &locals);
-  return t.run_function(code, function.globals(), function.globals_source(), std::move(locals));
+  return run(t, code, function.globals(), function.globals_source(), std::move(locals));
 }
 
 VarRef inline_call(Translator& t, const ObjectVariable& function, const CallArgs& args) {
@@ -153,7 +165,7 @@ VarRef inline_call(Translator& t, const ObjectVariable& function, const CallArgs
   add_closure(code, cells, &locals);
   const PyBorrow globals = part_of(object, FunctionPart::kGlobals);
   const SourceRef source = Source::part(function.source(), FunctionPart::kGlobals);
-  return t.run_function(code, globals, t.canonical_globals(globals, source), std::move(locals));
+  return run(t, code, globals, t.canonical_globals(globals, source), std::move(locals));
 }
 
 }  // namespace torchdyn

@@ -82,6 +82,36 @@ void unpack(Translator& t, const Instruction& i) {
   for (auto item = items.rbegin(); item != items.rend(); ++item) t.push(*item);
 }
 
+// CPython: Python/bytecodes.c, UNPACK_EX: a, *b, c = sequence.
+void unpack_with_rest(Translator& t, const Instruction& i) {
+  const VarRef sequence = t.pop();
+  std::vector<VarRef> items = protocol::all_items(t, sequence);
+  const size_t before = i.arg & 255, after = i.arg >> 8;
+  if (items.size() < before + after)
+    break_graph(BreakReason::kRaises, "unpacking another number of values");
+  for (size_t n = 0; n < after; ++n) t.push(items[items.size() - 1 - n]);
+  t.push(std::make_shared<SequenceVariable>(
+      /*is_list=*/true, std::vector<VarRef>(items.begin() + before, items.end() - after)));
+  for (size_t n = before; n > 0; --n) t.push(items[n - 1]);
+}
+
+void build_set(Translator& t, const Instruction& i) {
+  const auto set = std::make_shared<SetVariable>(owned(PySet_New(nullptr)));
+  for (const VarRef& value : t.pop(i.arg)) set->add(value);
+  t.push(set);
+}
+
+void add_to_set(Translator& t, const Instruction& i) {
+  const VarRef value = t.pop();
+  dynamic_cast<const SetVariable&>(*t.at_depth(i.arg)).add(value);
+}
+
+void update_set(Translator& t, const Instruction& i) {
+  const VarRef more = t.pop();
+  for (const VarRef& value : protocol::all_items(t, more))
+    dynamic_cast<const SetVariable&>(*t.at_depth(i.arg)).add(value);
+}
+
 void store_subscript(Translator& t, const Instruction&) {
   const VarRef key = t.pop(), object = t.pop(), value = t.pop();
   protocol::set_item(t, object, key, value);
@@ -117,6 +147,10 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::DICT_MERGE, merge<false>},
     {Opcode::DICT_UPDATE, merge<true>},
     {Opcode::UNPACK_SEQUENCE, unpack},
+    {Opcode::UNPACK_EX, unpack_with_rest},
+    {Opcode::BUILD_SET, build_set},
+    {Opcode::SET_ADD, add_to_set},
+    {Opcode::SET_UPDATE, update_set},
     {Opcode::STORE_SUBSCR, store_subscript},
     {Opcode::DELETE_SUBSCR, delete_subscript},
     {Opcode::CONTAINS_OP, contains},

@@ -36,7 +36,16 @@ void load_and_clear(Translator& t, const Instruction& i) {
   t.store(i.arg, nullptr);
 }
 
+// What the first resumption pops.
+void return_generator(Translator& t, const Instruction&) {
+  t.push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))));
+}
+
+void yield_value(Translator& t, const Instruction&) { t.yield(t.pop()); }
+
 constexpr OpcodeRow kRows[] = {
+    {Opcode::RETURN_GENERATOR, return_generator},
+    {Opcode::YIELD_VALUE, yield_value},
     {Opcode::GET_ITER, get_iterator},
     {Opcode::FOR_ITER, next_or_jump},
     {Opcode::END_FOR, end_for},

@@ -2,6 +2,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/attributes.h"
 #include "torchdyn/variables/protocol.h"
 #include "torchdyn/variables/wrap.h"
 
@@ -66,6 +67,20 @@ void load_attribute(Translator& t, const Instruction& i) {
                 before_call || i.op == Opcode::LOAD_METHOD);
 }
 
+// CPython: Python/bytecodes.c, LOAD_SUPER_ATTR: super(type, self).name.
+void load_super_attribute(Translator& t, const Instruction& i) {
+  const VarRef self = t.pop(), type = t.pop(), super = t.pop();
+  if (super->object().get() != reinterpret_cast<PyObject*>(&PySuper_Type))
+    break_graph(BreakReason::kAttribute, "another super");
+  push_callable(t, super_attribute(t, type, self, t.name_of(i)), (i.arg & 1) != 0);
+}
+
+void load_assertion_error(Translator& t, const Instruction&) {
+  t.push(std::make_shared<ObjectVariable>(
+      PyRef::to(PyBorrow(PyExc_AssertionError)),
+      Source::fixed(PyBorrow(PyExc_AssertionError), "AssertionError")));
+}
+
 void store_global(Translator& t, const Instruction& i) {
   if (t.globals_source()) break_graph(BreakReason::kSideEffect, "a global of another module");
   t.effects().set_global(t.name_of(i), t.pop());
@@ -85,6 +100,8 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::STORE_FAST_STORE_FAST, store_two},
     {Opcode::DELETE_FAST, delete_fast},
     {Opcode::LOAD_GLOBAL, load_global},
+    {Opcode::LOAD_SUPER_ATTR, load_super_attribute},
+    {Opcode::LOAD_ASSERTION_ERROR, load_assertion_error},
     {Opcode::STORE_GLOBAL, store_global},
     {Opcode::LOAD_ATTR, load_attribute},
     {Opcode::STORE_ATTR, store_attribute},

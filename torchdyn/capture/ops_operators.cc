@@ -31,17 +31,21 @@ void compare(Translator& t, const Instruction& i) {
   t.push(protocol::number(t, kCompare[which], left, right));
 }
 
-void negative(Translator& t, const Instruction&) {
+// CPython: Objects/abstract.c, UNARY_FUNC; the functions are operator's and Tensor's.
+void unary(Translator& t, const char* function, const char* method) {
   const VarRef value = t.pop();
-  if (dynamic_cast<const ConstantVariable*>(value.get())) {
-    std::vector<PyRef> args;
-    args.push_back(PyRef::to(value->object()));
-    const PyRef negate = import_attribute(t.gil(), "operator", "neg");
-    return t.push(std::make_shared<ConstantVariable>(call(t.gil(), negate, tuple_of(args))));
-  }
-  if (dynamic_cast<const TensorVariable*>(value.get()) == nullptr)
-    break_graph(BreakReason::kOpcode, "UNARY_NEGATIVE of a " + value->type_name());
-  t.push(protocol::call(t, protocol::get_attribute(t, value, "neg"), {}));
+  if (dynamic_cast<const TensorVariable*>(value.get()))
+    return t.push(protocol::call(t, protocol::get_attribute(t, value, method), {}));
+  t.push(protocol::fold(t, import_attribute(t.gil(), "operator", function), {{value}, {}}));
+}
+
+void negative(Translator& t, const Instruction&) { unary(t, "neg", "neg"); }
+void positive(Translator& t, const Instruction&) { unary(t, "pos", "positive"); }
+void invert(Translator& t, const Instruction&) { unary(t, "invert", "bitwise_not"); }
+
+void get_length(Translator& t, const Instruction&) {
+  const VarRef value = t.at_depth(1);
+  t.push(protocol::length(t, value));
 }
 
 void subscript(Translator& t, const Instruction&) {
@@ -66,9 +70,11 @@ void binary_slice(Translator& t, const Instruction&) {
 }
 
 constexpr OpcodeRow kRows[] = {
-    {Opcode::BINARY_OP, binary},          {Opcode::COMPARE_OP, compare},
-    {Opcode::UNARY_NEGATIVE, negative},   {Opcode::BINARY_SUBSCR, subscript},
-    {Opcode::BINARY_SLICE, binary_slice}, {Opcode::BUILD_SLICE, build_slice},
+    {Opcode::UNARY_POSITIVE, positive}, {Opcode::UNARY_INVERT, invert},
+    {Opcode::GET_LEN, get_length},      {Opcode::BINARY_OP, binary},
+    {Opcode::COMPARE_OP, compare},      {Opcode::UNARY_NEGATIVE, negative},
+    {Opcode::BINARY_SUBSCR, subscript}, {Opcode::BINARY_SLICE, binary_slice},
+    {Opcode::BUILD_SLICE, build_slice},
 };
 
 }  // namespace

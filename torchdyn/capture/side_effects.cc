@@ -107,7 +107,7 @@ void SideEffects::write(CodeWriter& w) const {
     if (change.owner) w.keep(change.owner);
     for (const VarRef& value : written(change)) w.keep(value);
   }
-  w.fill_cells();
+  w.fill();
   for (const Change& change : changes_) {
     if (!change.owner) {
       w.value(change.value);

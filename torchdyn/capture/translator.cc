@@ -24,7 +24,11 @@ Bytecode bytecode_of(const Gil& gil, CodeView code) {
 }  // namespace
 
 Translator::Translator(const Gil& gil, const FrameView& frame)
-    : gil_(gil), frame_(frame), graph_(gil) {
+    : gil_(gil),
+      frame_(frame),
+      graph_(gil),
+      grad_mode_before_(is_grad_enabled()),
+      grad_mode_(grad_mode_before_) {
   begin(frame.code(), frame.globals(), nullptr);
 }
 
@@ -40,6 +44,42 @@ VarRef Translator::run_function(CodeView code, PyBorrow globals, SourceRef globa
   VarRef result = run_innermost();
   activations_.pop_back();  // a break leaves them: callee_place() tells where it was
   return result;
+}
+
+std::list<Activation> Translator::suspended(CodeView code, PyBorrow globals,
+                                            SourceRef globals_source, std::vector<VarRef> locals) {
+  Activation& made = begin(code, globals, std::move(globals_source));
+  made.locals = std::move(locals);
+  made.is_touched.assign(made.is_touched.size(), true);
+  std::list<Activation> alone;
+  alone.splice(alone.begin(), activations_, std::prev(activations_.end()));
+  return alone;
+}
+
+VarRef Translator::resume(std::list<Activation>* suspended) {
+  if (activations_.size() >= kMostActivations)
+    break_graph(BreakReason::kDepth, std::string(suspended->front().code.name()));
+  activations_.splice(activations_.end(), *suspended);
+  VarRef value = run_innermost();
+  if (!std::exchange(current().has_yielded, false)) {
+    activations_.pop_back();
+    return nullptr;
+  }
+  current().result = nullptr;
+  push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))));  // what is sent
+  suspended->splice(suspended->begin(), activations_, std::prev(activations_.end()));
+  return value;
+}
+
+void Translator::set_grad_mode(bool is_on) {
+  grad_mode_ = is_on;
+  set_grad_enabled(is_on);
+}
+
+void Translator::leave_modes() { set_grad_enabled(grad_mode_before_); }
+
+std::optional<bool> Translator::changed_grad_mode() const {
+  return grad_mode_ == grad_mode_before_ ? std::nullopt : std::optional(grad_mode_);
 }
 
 Activation& Translator::begin(CodeView code, PyBorrow globals, SourceRef globals_source) {
@@ -107,7 +147,12 @@ void Translator::step(const Instruction& i) {
   if (i.position.line > 0) current().line = i.position.line;
   const Handler handler = handler_of(i.op);
   if (!handler) break_graph(gap_of(i.op), std::string(opcode_name(i.op)));
-  handler(*this, i);
+  try {
+    handler(*this, i);
+  } catch (const PythonError&) {
+    if (stops_the_program()) throw;
+    break_graph(BreakReason::kRaises, take_exception_text(gil_));
+  }
 }
 
 VarRef Translator::pop() {
@@ -198,13 +243,32 @@ PyBorrow Translator::constant_of(const Instruction& i) const {
   return PyBorrow(PyTuple_GET_ITEM(code().constants().get(), i.arg));
 }
 
+// CPython: Objects/typeobject.c, super_init_without_args.
+VarRef Translator::implicit_super() {
+  const int slots = code().slots();
+  for (int slot = slots - code().free_slots(); slot < slots; ++slot) {
+    if (code().slot_name(slot) != "__class__") continue;
+    const VarRef held = cell(slot);
+    const auto& type = static_cast<const CellVariable&>(*held);
+    VarRef self = load(0);
+    if (const auto* const in_cell = dynamic_cast<const CellVariable*>(self.get()))
+      self = in_cell->content();
+    if (!self) break;
+    return std::make_shared<SuperVariable>(
+        type.content() ? type.content() : wrap(*this, type.source()->read(frame_), type.source()),
+        self);
+  }
+  break_graph(BreakReason::kRaises, "super(): no arguments");
+}
+
 VarRef Translator::input(PyBorrow tensor, SourceRef source) {
   for (const VarRef& known : tensors_)
     if (known->source() && *known->source() == *source) return known;
   if (VarRef known = this->known(tensor, source)) return known;
   PyRef node = graph_.add_input(gil_, source, tensor);
   return found(remember(std::make_shared<TensorVariable>(std::move(node), stand_in(gil_, tensor),
-                                                         std::move(source))),
+                                                         attribute(gil_, tensor, "device"),
+                                                         Py_TYPE(tensor.get()), std::move(source))),
                tensor);
 }
 

@@ -9,6 +9,8 @@
 // One row a handled opcode (ops_*.cc), one row an opcode that is not (gaps.def).
 #pragma once
 
+#include <list>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,12 +51,14 @@ struct Activation {
   std::list<Instruction>::const_iterator next = {};
   const Instruction* at = nullptr;  // the last that was begun
   VarRef result = {};
+  bool has_yielded = false;  // the result is a generator's next value
   int line = 0;
 };
 
 class Translator {
  public:
   Translator(const Gil& gil, const FrameView& frame);
+  ~Translator() { leave_modes(); }
 
   // What the frame returns.
   VarRef run();
@@ -89,6 +93,11 @@ class Translator {
   // Runs a function of these locals to its end.
   VarRef run_function(CodeView code, PyBorrow globals, SourceRef globals_source,
                       std::vector<VarRef> locals);
+  // A generator's activation of these locals, which has not begun.
+  std::list<Activation> suspended(CodeView code, PyBorrow globals, SourceRef globals_source,
+                                  std::vector<VarRef> locals);
+  // Runs it on to its next value; null, and it is gone: there is no more.
+  VarRef resume(std::list<Activation>* suspended);
   // One source for a dict of globals, whoever leads to it; the first that was named.
   SourceRef canonical_globals(PyBorrow globals, SourceRef source);
 
@@ -116,9 +125,20 @@ class Translator {
   VarRef remember(VarRef tensor);
   VarRef with_stand_in(PyBorrow stand_in) const;  // null: a new one
 
+  // super(): of the class in whose body the function stands and its first argument.
+  VarRef implicit_super();
+
   // Goes on there. That every capture ends is kMostInstructions' work.
   void jump(const Instruction& target);
   void finish(VarRef result) { current().result = std::move(result); }
+  void yield(VarRef value) {
+    finish(std::move(value));
+    current().has_yielded = true;
+  }
+  // Sets the grad mode for what is recorded from here on; the thread's own comes back by itself.
+  void set_grad_mode(bool is_on);
+  void leave_modes();
+  std::optional<bool> changed_grad_mode() const;  // where the frame leaves another than it found
   // The names of a call's last arguments, from one instruction to the call.
   std::vector<std::string>& keywords() { return current().keywords; }
 
@@ -144,6 +164,7 @@ class Translator {
   std::list<Activation> activations_;  // the frame's own first
   aten_bridge::HashMap<PyCodeObject*, std::unique_ptr<DecodedCode>> decoded_;
   aten_bridge::HashMap<PyObject*, SourceRef> globals_;
+  bool grad_mode_before_, grad_mode_;
   int instructions_ = 0;
   int steps_ = 0;
   int stop_ = 0;  // 0: nowhere
@@ -153,6 +174,6 @@ class Translator {
 Handler handler_of(Opcode op);
 
 extern const std::span<const OpcodeRow> kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps,
-    kFunctionOps, kIterationOps, kContainerOps;
+    kFunctionOps, kIterationOps, kContainerOps, kFormattingOps, kImportOps, kBlockOps;
 
 }  // namespace torchdyn

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include <structmember.h>
+
 #include "aten_bridge/base/str_cat.h"
 
 namespace torchdyn {
@@ -47,13 +49,13 @@ PyBorrow cell_content(PyBorrow cell) noexcept {
 
 PyBorrow element(PyBorrow sequence, int index) noexcept {
   if (!sequence || index < 0 || index >= length(sequence)) return PyBorrow();
-  if (PyTuple_CheckExact(sequence.get())) return PyBorrow(PyTuple_GET_ITEM(sequence.get(), index));
+  if (PyTuple_Check(sequence.get())) return PyBorrow(PyTuple_GET_ITEM(sequence.get(), index));
   return PyList_CheckExact(sequence.get()) ? PyBorrow(PyList_GET_ITEM(sequence.get(), index))
                                            : PyBorrow();
 }
 
 Py_ssize_t length(PyBorrow object) noexcept {
-  if (PyTuple_CheckExact(object.get())) return PyTuple_GET_SIZE(object.get());
+  if (PyTuple_Check(object.get())) return PyTuple_GET_SIZE(object.get());
   if (PyList_CheckExact(object.get())) return PyList_GET_SIZE(object.get());
   return PyDict_Check(object.get()) ? PyDict_Size(object.get()) : -1;
 }
@@ -73,10 +75,73 @@ bool is_data_descriptor(PyBorrow object) noexcept {
   return object && Py_TYPE(object.get())->tp_descr_set != nullptr;
 }
 
+PyBorrow own_attribute(PyBorrow type, PyBorrow name) noexcept {
+  if (!type || !PyType_Check(type.get())) return PyBorrow();
+  return dict_item(PyBorrow(reinterpret_cast<PyTypeObject*>(type.get())->tp_dict), name);
+}
+
+namespace {
+
+// Objects/funcobject.c and Objects/descrobject.c: the function comes first in all three.
+struct Wrapper {
+  PyObject head;
+  PyObject* function;
+  PyObject* setter;  // of a property
+};
+
+PyBorrow function_in(PyBorrow object, PyTypeObject* type) noexcept {
+  if (!object || Py_TYPE(object.get()) != type) return PyBorrow();
+  return PyBorrow(reinterpret_cast<const Wrapper*>(object.get())->function);
+}
+
+}  // namespace
+
+PyBorrow static_function(PyBorrow object) noexcept {
+  return function_in(object, &PyStaticMethod_Type);
+}
+
+PyBorrow class_function(PyBorrow object) noexcept {
+  return function_in(object, &PyClassMethod_Type);
+}
+
+PyBorrow property_getter(PyBorrow object) noexcept { return function_in(object, &PyProperty_Type); }
+
+PyBorrow property_setter(PyBorrow object) noexcept {
+  if (!object || Py_TYPE(object.get()) != &PyProperty_Type) return PyBorrow();
+  return PyBorrow(reinterpret_cast<const Wrapper*>(object.get())->setter);
+}
+
+PyBorrow unwrapped_function(PyBorrow object) noexcept {
+  if (const PyBorrow found = static_function(object)) return found;
+  if (const PyBorrow found = class_function(object)) return found;
+  return property_getter(object);
+}
+
+// CPython: Python/structmember.c, PyMember_GetOne.
+PyBorrow slot_value(PyBorrow object, PyBorrow descriptor) noexcept {
+  if (!descriptor || Py_TYPE(descriptor.get()) != &PyMemberDescr_Type) return PyBorrow();
+  const auto* const raw = reinterpret_cast<const PyMemberDescrObject*>(descriptor.get());
+  if ((raw->d_member->type != T_OBJECT_EX && raw->d_member->type != T_OBJECT) ||
+      !PyObject_TypeCheck(object.get(), raw->d_common.d_type))
+    return PyBorrow();
+  return PyBorrow(
+      *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object.get()) + raw->d_member->offset));
+}
+
 bool is_plain_constant(PyBorrow object) noexcept {
   PyObject* const o = object.get();
-  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-         PyUnicode_CheckExact(o);
+  if (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+      PyUnicode_CheckExact(o) || PyComplex_CheckExact(o) || PyBytes_CheckExact(o) ||
+      Py_TYPE(o) == &PyRange_Type || o == Py_Ellipsis || o == Py_NotImplemented)
+    return true;
+  if (PySlice_Check(o)) {
+    const auto* const slice = reinterpret_cast<const PySliceObject*>(o);
+    return is_plain_constant(PyBorrow(slice->start)) && is_plain_constant(PyBorrow(slice->stop)) &&
+           is_plain_constant(PyBorrow(slice->step));
+  }
+  const std::string_view type = Py_TYPE(o)->tp_name;
+  return type == "torch.dtype" || type == "torch.device" || type == "torch.layout" ||
+         type == "torch.memory_format" || type == "torch.Size";
 }
 
 bool equal_constants(PyBorrow a, PyBorrow b) noexcept {
@@ -87,7 +152,14 @@ bool equal_constants(PyBorrow a, PyBorrow b) noexcept {
     return std::memcmp(&x, &y, sizeof(double)) == 0;
   }
   if (PyUnicode_CheckExact(a.get())) return PyUnicode_Compare(a.get(), b.get()) == 0;
-  return PyLong_CheckExact(a.get()) && PyObject_RichCompareBool(a.get(), b.get(), Py_EQ) == 1;
+  if (PyComplex_CheckExact(a.get())) {
+    const Py_complex x = PyComplex_AsCComplex(a.get()), y = PyComplex_AsCComplex(b.get());
+    return std::memcmp(&x, &y, sizeof(x)) == 0;
+  }
+  if (!is_plain_constant(a)) return false;
+  const int equal = PyObject_RichCompareBool(a.get(), b.get(), Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
 }
 
 PyRef name(std::string_view text) {
@@ -96,6 +168,16 @@ PyRef name(std::string_view text) {
           .release();
   PyUnicode_InternInPlace(&made);
   return PyRef::steal(made);
+}
+
+std::vector<std::string> field_names(PyTypeObject* type) {
+  std::vector<std::string> names;
+  if (!PyType_IsSubtype(type, &PyTuple_Type)) return names;
+  PyBorrow fields = type_attribute(type, name("_fields"));
+  if (!fields) fields = type_attribute(type, name("__match_args__"));
+  if (!fields || !PyTuple_CheckExact(fields.get())) return names;
+  for (const PyBorrow field : items_of(fields)) names.emplace_back(utf8(field));
+  return names;
 }
 
 PyRef tuple_of(const std::vector<PyRef>& items) {

@@ -24,21 +24,32 @@ PyBorrow member(PyBorrow object, PyBorrow name) noexcept;
 // dict[key], of an exact dict and an exact str.
 PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept;
 PyBorrow cell_content(PyBorrow cell) noexcept;
-// sequence[index], of an exact tuple or list.
+// The item of a tuple or of an exact list.
 PyBorrow element(PyBorrow sequence, int index) noexcept;
-// Of an exact tuple or list, and of any dict; -1: something else.
+// Of a tuple, an exact list or any dict; -1: something else.
 Py_ssize_t length(PyBorrow object) noexcept;
 // What a Python function consists of; null: no such function, or it has none.
 enum class FunctionPart : uint8_t { kCode, kGlobals, kClosure, kDefaults, kNamedDefaults };
 PyBorrow part_of(PyBorrow function, FunctionPart part) noexcept;
+constexpr int kFunctionParts = 5;
 const char* name_of(FunctionPart part);  // the function's attribute
 // What CPython's _PyType_Lookup finds along the method resolution order.
 PyBorrow type_attribute(PyTypeObject* type, PyBorrow name) noexcept;
+// What a type that Python code has made has itself, without its bases.
+PyBorrow own_attribute(PyBorrow type, PyBorrow name) noexcept;
+// The function in a static method, a class method, the getter of a property; null: it is none.
+PyBorrow static_function(PyBorrow object) noexcept;
+PyBorrow class_function(PyBorrow object) noexcept;
+PyBorrow property_getter(PyBorrow object) noexcept;
+PyBorrow property_setter(PyBorrow object) noexcept;
+PyBorrow unwrapped_function(PyBorrow object) noexcept;  // of any of these
+// What an object keeps where a descriptor of __slots__ says; null: nothing, or it is no such one.
+PyBorrow slot_value(PyBorrow object, PyBorrow descriptor) noexcept;
 // Whether a descriptor of this type comes before an object's own members: it has __set__.
 bool is_data_descriptor(PyBorrow object) noexcept;
 
-// None, bool, int, float or str itself, not a subclass: equal ones cannot be told apart, but by
-// identity.
+// What does not change, of which equal ones cannot be told apart but by identity: None, numbers,
+// strings, ranges, slices of these, dtypes, devices, sizes; not of a subclass.
 bool is_plain_constant(PyBorrow object) noexcept;
 bool equal_constants(PyBorrow a, PyBorrow b) noexcept;
 
@@ -46,6 +57,8 @@ bool equal_constants(PyBorrow a, PyBorrow b) noexcept;
 // ----------------------------------------------------------------------------
 
 PyRef name(std::string_view text);  // an interned str
+// Of a namedtuple's class, or of one of CPython's structures; empty: it is none.
+std::vector<std::string> field_names(PyTypeObject* type);
 PyRef tuple_of(const std::vector<PyRef>& items);
 std::vector<PyBorrow> items_of(PyBorrow tuple_or_list);
 std::string text_of(PyBorrow object);  // str(object); runs its __str__

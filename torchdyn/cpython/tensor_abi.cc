@@ -4,6 +4,7 @@
 #include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/empty_strided.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -38,6 +39,10 @@ const char* active_mode() noexcept {
     if (at::autocast::is_autocast_enabled(device)) return "autocast";
   return nullptr;
 }
+
+bool is_grad_enabled() noexcept { return c10::GradMode::is_enabled(); }
+
+void set_grad_enabled(bool is_on) noexcept { c10::GradMode::set_enabled(is_on); }
 
 PyRef stand_in(const Gil&, PyBorrow object) {
   const at::Tensor& real = THPVariable_Unpack(object.get());

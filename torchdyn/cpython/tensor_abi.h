@@ -21,6 +21,10 @@ bool has_function_mode() noexcept;
 // otherwise with them than with those that have some; null: nothing.
 const char* active_mode() noexcept;
 
+// The grad mode of this thread.
+bool is_grad_enabled() noexcept;
+void set_grad_enabled(bool is_on) noexcept;
+
 // A tensor without data and without a gradient's history, of a tensor's dtype, geometry and
 // requires_grad: what functions give for it tells what they give for the tensor, but for devices.
 PyRef stand_in(const Gil&, PyBorrow tensor);

@@ -45,8 +45,9 @@ std::string type_name(PyBorrow value) { return value ? Py_TYPE(value.get())->tp_
 
 }  // namespace
 
-std::optional<TypeIs> TypeIs::of(PyBorrow value) {
-  PyTypeObject* const type = Py_TYPE(value.get());
+std::optional<TypeIs> TypeIs::of(PyBorrow value) { return of_type(Py_TYPE(value.get())); }
+
+std::optional<TypeIs> TypeIs::of_type(PyTypeObject* type) {
   (void)type_attribute(type, name("__class__"));  // a type gets its version when it is first asked
   const unsigned version = td_type_version(type);
   return version == 0 ? std::nullopt : std::optional(TypeIs{type, version});
@@ -61,16 +62,36 @@ std::string TypeIs::explain(PyBorrow value) const {
   return str_cat("the type is ", type_name(value), ", was another");
 }
 
+std::optional<IsType> IsType::of(PyBorrow type) {
+  const auto known = TypeIs::of_type(reinterpret_cast<PyTypeObject*>(type.get()));
+  return known ? std::optional(IsType{*known}) : std::nullopt;
+}
+
+bool IsType::check(PyBorrow value) const noexcept {
+  return value.get() == reinterpret_cast<PyObject*>(type.type) &&
+         td_type_version(type.type) == type.version;
+}
+
+std::string IsType::explain(PyBorrow value) const {
+  if (value.get() == reinterpret_cast<PyObject*>(type.type))
+    return "an attribute of it has changed";
+  return "it is another type";
+}
+
 std::optional<Same> Same::of(PyBorrow value) {
   PyObject* const weak = PyWeakref_NewRef(value.get(), nullptr);
   if (!weak) {
     PyErr_Clear();
-    return std::nullopt;
+    const auto type = TypeIs::of(value);
+    const std::string_view metatype = Py_TYPE(Py_TYPE(value.get()))->tp_name;
+    if (metatype != "EnumType" || !type) return std::nullopt;
+    return Same{value, PyRef(), type};
   }
-  return Same{value, PyRef::steal(weak)};
+  return Same{value, PyRef::steal(weak), std::nullopt};
 }
 
 bool Same::check(PyBorrow value) const noexcept {
+  if (!weak) return value == object && type->check(value);
   const auto* const reference = reinterpret_cast<const PyWeakReference*>(weak.get());
   return value == object && reference->wr_object == object.get();
 }

@@ -20,14 +20,24 @@ struct TypeIs {
   PyTypeObject* type;
   unsigned version;
 
+  static std::optional<TypeIs> of_type(PyTypeObject* type);
   static std::optional<TypeIs> of(PyBorrow value);  // none: CPython keeps no version of the type
   bool check(PyBorrow value) const noexcept;
   std::string explain(PyBorrow value) const;
 };
 
+struct IsType {
+  TypeIs type;
+
+  static std::optional<IsType> of(PyBorrow type);
+  bool check(PyBorrow value) const noexcept;
+  std::string explain(PyBorrow value) const;
+};
+
 struct Same {
-  PyBorrow object;  // borrowed: it is alive as long as its weak reference says
-  PyRef weak;
+  PyBorrow object;             // borrowed: it is alive as long as its weak reference says
+  PyRef weak;                  // null: a member of an enum, alive as long as its type
+  std::optional<TypeIs> type;  // of such a member
 
   static std::optional<Same> of(PyBorrow value);  // none: it takes no weak references
   bool check(PyBorrow value) const noexcept;
@@ -70,7 +80,7 @@ struct Alias {
   std::string explain(PyBorrow value) const;
 };
 
-using GuardKind = std::variant<TypeIs, Same, Absent, Length, Alias, Equals, Keys>;
+using GuardKind = std::variant<TypeIs, IsType, Same, Absent, Length, Alias, Equals, Keys>;
 
 class Guards {
  public:

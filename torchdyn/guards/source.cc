@@ -41,6 +41,44 @@ SourceRef Source::type_member(SourceRef base, std::string_view name) {
   return std::make_shared<const Source>(Kind::kTypeMember, std::move(base), -1, name);
 }
 
+SourceRef Source::class_member(SourceRef base, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kClassMember, std::move(base), -1, name);
+}
+
+SourceRef Source::base_member(SourceRef base, int index, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kBaseMember, std::move(base), index, name);
+}
+
+SourceRef Source::slot_member(SourceRef base, std::string_view name) {
+  return std::make_shared<const Source>(Kind::kSlotMember, std::move(base), -1, name);
+}
+
+SourceRef Source::type_of(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kTypeOf, std::move(base), -1, "__class__");
+}
+
+SourceRef Source::unwrapped(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kUnwrapped, std::move(base), -1, "__func__");
+}
+
+SourceRef Source::class_order(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kClassOrder, std::move(base), -1, "__mro__");
+}
+
+SourceRef Source::setter(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kSetter, std::move(base), -1, "fset");
+}
+
+SourceRef Source::module(std::string_view name) {
+  return std::make_shared<const Source>(Kind::kModule, nullptr, -1, name);
+}
+
+SourceRef Source::fixed(PyBorrow object, std::string_view name) {
+  auto made = std::make_shared<Source>(Kind::kFixed, nullptr, -1, name);
+  made->object_ = PyRef::to(object);
+  return made;
+}
+
 SourceRef Source::part(SourceRef base, FunctionPart part) {
   return std::make_shared<const Source>(Kind::kPart, std::move(base), static_cast<int>(part),
                                         name_of(part));
@@ -51,7 +89,8 @@ SourceRef Source::cell(SourceRef base) {
 }
 
 bool operator==(const Source& a, const Source& b) {
-  if (a.kind_ != b.kind_ || a.slot_ != b.slot_ || PyBorrow(a.name_) != PyBorrow(b.name_))
+  if (a.kind_ != b.kind_ || a.slot_ != b.slot_ || PyBorrow(a.name_) != PyBorrow(b.name_) ||
+      PyBorrow(a.object_) != PyBorrow(b.object_))
     return false;  // names are interned
   return a.base_ == b.base_ || (a.base_ && b.base_ && *a.base_ == *b.base_);
 }
@@ -76,6 +115,39 @@ PyBorrow Source::read(const FrameView& frame) const noexcept {
       const PyBorrow base = base_->read(frame);
       return base ? type_attribute(Py_TYPE(base.get()), name_) : PyBorrow();
     }
+    case Kind::kClassMember: {
+      const PyBorrow base = base_->read(frame);
+      if (!base || !PyType_Check(base.get())) return PyBorrow();
+      return type_attribute(reinterpret_cast<PyTypeObject*>(base.get()), name_);
+    }
+    case Kind::kBaseMember: {
+      const PyBorrow base = base_->read(frame);
+      if (!base || !PyType_Check(base.get())) return PyBorrow();
+      const PyBorrow order(reinterpret_cast<PyTypeObject*>(base.get())->tp_mro);
+      return own_attribute(torchdyn::element(order, slot_), name_);
+    }
+    case Kind::kSlotMember: {
+      const PyBorrow base = base_->read(frame);
+      if (!base) return PyBorrow();
+      return slot_value(base, type_attribute(Py_TYPE(base.get()), name_));
+    }
+    case Kind::kTypeOf: {
+      const PyBorrow base = base_->read(frame);
+      return base ? PyBorrow(reinterpret_cast<PyObject*>(Py_TYPE(base.get()))) : PyBorrow();
+    }
+    case Kind::kUnwrapped:
+      return unwrapped_function(base_->read(frame));
+    case Kind::kClassOrder: {
+      const PyBorrow base = base_->read(frame);
+      if (!base || !PyType_Check(base.get())) return PyBorrow();
+      return PyBorrow(reinterpret_cast<PyTypeObject*>(base.get())->tp_mro);
+    }
+    case Kind::kSetter:
+      return property_setter(base_->read(frame));
+    case Kind::kModule:
+      return dict_item(PyBorrow(PyImport_GetModuleDict()), name_);
+    case Kind::kFixed:
+      return object_;
     case Kind::kPart:
       return part_of(base_->read(frame), static_cast<FunctionPart>(slot_));
     case Kind::kCell:
@@ -88,6 +160,11 @@ std::string Source::text() const {
   const std::string_view name = utf8(name_);
   if (kind_ == Kind::kElement) return str_cat(base_->text(), "[", slot_, "]");
   if (kind_ == Kind::kTypeMember) return str_cat("type(", base_->text(), ").", name);
+  if (kind_ == Kind::kTypeOf) return str_cat("type(", base_->text(), ")");
+  if (kind_ == Kind::kBaseMember) return str_cat("super(", base_->text(), ").", name);
+  if (kind_ == Kind::kClassMember || kind_ == Kind::kSlotMember || kind_ == Kind::kUnwrapped ||
+      kind_ == Kind::kSetter || kind_ == Kind::kClassOrder)
+    return str_cat(base_->text(), ".", name);
   if (kind_ == Kind::kMember || kind_ == Kind::kPart || kind_ == Kind::kCell)
     return str_cat(base_->text(), ".", name);
   if (kind_ == Kind::kItem) return str_cat(base_->text(), "['", name, "']");

@@ -23,12 +23,21 @@ class Source {
     kClosure,  // what is in the cell of a free variable
     kGlobal,
     kBuiltin,
-    kMember,      // what the base's __dict__ has under that name
-    kItem,        // base[name], of an exact dict
-    kElement,     // base[slot], of an exact tuple or list
-    kTypeMember,  // what the base's type has under that name
-    kPart,        // what the base, a Python function, consists of
-    kCell,        // what is in the base, a cell
+    kMember,       // what the base's __dict__ has under that name
+    kItem,         // base[name], of an exact dict
+    kElement,      // base[slot], of an exact tuple or list
+    kTypeMember,   // what the base's type has under that name
+    kClassMember,  // what the base, a type, has under that name
+    kBaseMember,   // what the slot-th type has itself that the base, a type, is looked up in
+    kSlotMember,   // what the base keeps in a place of its own, that __slots__ named
+    kTypeOf,       // the base's type
+    kUnwrapped,    // the function in a static method, class method or property
+    kClassOrder,   // the types that the base, a type, is looked up in
+    kSetter,       // the setter of a property
+    kModule,       // what sys.modules has under that name
+    kFixed,        // always that object, which lives as long as the process
+    kPart,         // what the base, a Python function, consists of
+    kCell,         // what is in the base, a cell
   };
 
   static SourceRef local(int slot, std::string_view name);
@@ -39,6 +48,15 @@ class Source {
   static SourceRef item(SourceRef base, std::string_view name);
   static SourceRef element(SourceRef base, int index);
   static SourceRef type_member(SourceRef base, std::string_view name);
+  static SourceRef class_member(SourceRef base, std::string_view name);
+  static SourceRef base_member(SourceRef base, int index, std::string_view name);
+  static SourceRef slot_member(SourceRef base, std::string_view name);
+  static SourceRef type_of(SourceRef base);
+  static SourceRef unwrapped(SourceRef base);
+  static SourceRef class_order(SourceRef base);
+  static SourceRef setter(SourceRef base);
+  static SourceRef module(std::string_view name);
+  static SourceRef fixed(PyBorrow object, std::string_view name);
   static SourceRef part(SourceRef base, FunctionPart part);
   static SourceRef cell(SourceRef base);
 
@@ -51,6 +69,7 @@ class Source {
   int slot() const { return slot_; }
   PyBorrow name() const { return name_; }
   const SourceRef& base() const { return base_; }
+  PyBorrow object() const { return object_; }  // of kFixed
 
   Source(Kind kind, SourceRef base, int slot, std::string_view name);
 
@@ -59,6 +78,7 @@ class Source {
   int slot_;
   SourceRef base_;
   PyRef name_;
+  PyRef object_;
 };
 
 }  // namespace torchdyn

@@ -1,20 +1,55 @@
 // Constants: operations on them are done at once.
+#include "torchdyn/capture/code_writer.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
 namespace {
 
 VarRef evaluate(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
-  if (!left->object() || !right->object() || right->slots().number == nullptr)
-    break_graph(BreakReason::kValue, right->type_name());
-  std::vector<PyRef> args;
-  args.push_back(PyRef::to(left->object()));
-  args.push_back(PyRef::to(right->object()));
-  return std::make_shared<ConstantVariable>(call(t.gil(), function, tuple_of(args)));
+  return protocol::fold(t, function, {{left, right}, {}});
+}
+
+// What has no effects in any type of constants: attributes, and methods of constants.
+class ConstantMethodVariable : public Variable {
+ public:
+  ConstantMethodVariable(VarRef self, PyRef method)
+      : self_(std::move(self)), method_(std::move(method)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "method of a constant"; }
+  PyBorrow method() const { return method_; }
+  void rebuild(CodeWriter& w) const override { w.constant(method_); }
+
+ private:
+  VarRef self_;
+  PyRef method_;
+};
+
+VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
+  return protocol::fold(t, static_cast<const ConstantMethodVariable&>(*self).method(), args);
+}
+
+const Slots& ConstantMethodVariable::slots() const {
+  static constexpr Slots kSlots{.call = call_method_of};
+  return kSlots;
+}
+
+VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name) {
+  PyRef value = attribute(t.gil(), self->object(), name.c_str());
+  if (PyCFunction_Check(value.get()))
+    return std::make_shared<ConstantMethodVariable>(self, std::move(value));
+  if (name == "__class__") {
+    const SourceRef source = Source::fixed(value, Py_TYPE(self->object().get())->tp_name);
+    return std::make_shared<ObjectVariable>(std::move(value), source);
+  }
+  if (!is_plain_constant(value))
+    break_graph(BreakReason::kAttribute, self->type_name() + "." + name);
+  return std::make_shared<ConstantVariable>(std::move(value));
 }
 
 VarRef item(Translator& t, const VarRef& self, const VarRef& key) {
@@ -38,7 +73,8 @@ VarRef iterate(Translator&, const VarRef& self) {
 }  // namespace
 
 const Slots& ConstantVariable::slots() const {
-  static constexpr Slots kSlots{.number = evaluate, .subscript = item, .iterate = iterate};
+  static constexpr Slots kSlots{
+      .getattro = get_attribute, .number = evaluate, .subscript = item, .iterate = iterate};
   return kSlots;
 }
 

@@ -25,56 +25,6 @@ std::vector<VarRef> keys_of(const VarRef& self) {
   return keys;
 }
 
-std::vector<VarRef> values_of(const VarRef& self) {
-  std::vector<VarRef> values;
-  for (const auto& [key, value] : dict_of(self).entries()) values.push_back(value);
-  return values;
-}
-
-std::vector<VarRef> items_of(const VarRef& self) {
-  std::vector<VarRef> items;
-  for (const auto& [key, value] : dict_of(self).entries()) items.push_back(tuple({key, value}));
-  return items;
-}
-
-// What keys(), values() and items() give: to be iterated over.
-class ViewVariable : public Variable {
- public:
-  using Read = std::vector<VarRef> (*)(const VarRef& dict);
-  ViewVariable(VarRef dict, const char* name, Read read)
-      : dict_(std::move(dict)), name_(name), read_(read) {}
-
-  const Slots& slots() const override;
-  std::string type_name() const override { return "view of a dict"; }
-  std::vector<VarRef> parts() const override { return {dict_}; }
-  void rebuild(CodeWriter& w) const override;
-  std::vector<VarRef> read() const { return read_(dict_); }
-
- private:
-  VarRef dict_;
-  const char* name_;
-  Read read_;
-};
-
-void ViewVariable::rebuild(CodeWriter& w) const {
-  w.begin_call(std::make_shared<ContainerMethodVariable>(dict_, name_));
-  w.end_call(0);
-}
-
-VarRef iterate_view(Translator&, const VarRef& self) {
-  return std::make_shared<SequenceIterator>(tuple(static_cast<const ViewVariable&>(*self).read()));
-}
-
-VarRef length_of_view(Translator&, const VarRef& self) {
-  const size_t size = static_cast<const ViewVariable&>(*self).read().size();
-  return std::make_shared<ConstantVariable>(owned(PyLong_FromSize_t(size)));
-}
-
-const Slots& ViewVariable::slots() const {
-  static constexpr Slots kSlots{.iterate = iterate_view, .length = length_of_view};
-  return kSlots;
-}
-
 VarRef get_item(Translator&, const VarRef& self, const VarRef& key) {
   if (VarRef value = dict_of(self).find(key)) return value;
   break_graph(BreakReason::kRaises, "a key that is not there");
@@ -96,60 +46,6 @@ VarRef length(Translator&, const VarRef& self) {
 
 VarRef get_attribute(Translator&, const VarRef& self, const std::string& name) {
   return std::make_shared<ContainerMethodVariable>(self, name);
-}
-
-// ---- Methods
-
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
-VarRef append(Translator& t, const VarRef& self, const std::vector<VarRef>& args) {
-  protocol::change(t, self, args[0]);
-  static_cast<const SequenceVariable&>(*self).contents().push_back(args[0]);
-  return none();
-}
-
-VarRef extend(Translator& t, const VarRef& self, const std::vector<VarRef>& args) {
-  for (const VarRef& value : protocol::all_items(t, args[0])) append(t, self, {value});
-  return none();
-}
-
-VarRef keys(Translator&, const VarRef& self, const std::vector<VarRef>&) {
-  return std::make_shared<ViewVariable>(self, "keys", keys_of);
-}
-
-VarRef values(Translator&, const VarRef& self, const std::vector<VarRef>&) {
-  return std::make_shared<ViewVariable>(self, "values", values_of);
-}
-
-VarRef items(Translator&, const VarRef& self, const std::vector<VarRef>&) {
-  return std::make_shared<ViewVariable>(self, "items", items_of);
-}
-
-VarRef get(Translator&, const VarRef& self, const std::vector<VarRef>& args) {
-  if (VarRef value = dict_of(self).find(args[0])) return value;
-  return args.size() > 1 ? args[1] : none();
-}
-
-struct MethodRow {
-  std::string_view type, name;
-  size_t least, most;  // arguments
-  VarRef (*run)(Translator&, const VarRef& self, const std::vector<VarRef>& args);
-};
-
-constexpr MethodRow kMethods[] = {
-    {"list", "append", 1, 1, append}, {"list", "extend", 1, 1, extend},
-    {"dict", "keys", 0, 0, keys},     {"dict", "values", 0, 0, values},
-    {"dict", "items", 0, 0, items},   {"dict", "get", 1, 2, get},
-};
-
-VarRef call_method_of(Translator& t, const VarRef& variable, const CallArgs& args) {
-  const auto& method = static_cast<const ContainerMethodVariable&>(*variable);
-  const std::string type = method.self()->type_name();
-  for (const MethodRow& row : kMethods)
-    if (row.type == type && row.name == method.name() && args.named.empty() &&
-        args.positional.size() >= row.least && args.positional.size() <= row.most)
-      return row.run(t, method.self(), args.positional);
-  break_graph(BreakReason::kCall, str_cat(type, ".", method.name()));
 }
 
 }  // namespace
@@ -175,16 +71,6 @@ void DictVariable::rebuild(CodeWriter& w) const {
     w.value(value);
   }
   w.emit(Opcode::BUILD_MAP, static_cast<uint32_t>(entries_.size()));
-}
-
-void ContainerMethodVariable::rebuild(CodeWriter& w) const {
-  w.value(self_);
-  w.attribute(torchdyn::name(name_));
-}
-
-const Slots& ContainerMethodVariable::slots() const {
-  static constexpr Slots kSlots{.call = call_method_of};
-  return kSlots;
 }
 
 VarRef DictVariable::find(const VarRef& key) const {

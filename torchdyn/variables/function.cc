@@ -81,6 +81,34 @@ const Slots& BoundMethodVariable::slots() const {
   return kSlots;
 }
 
+namespace {
+
+// CPython: Modules/_functoolsmodule.c, partial_call.
+VarRef call_partial(Translator& t, const VarRef& self, const CallArgs& args) {
+  const auto& partial = static_cast<const PartialVariable&>(*self);
+  CallArgs all{partial.args()};
+  all.positional.insert(all.positional.end(), args.positional.begin(), args.positional.end());
+  for (const auto& [name, value] : args.named) {
+    std::erase_if(all.named, [&](const auto& entry) { return entry.first == name; });
+    all.named.emplace_back(name, value);
+  }
+  return protocol::call(t, partial.function(), all);
+}
+
+}  // namespace
+
+const Slots& PartialVariable::slots() const {
+  static constexpr Slots kSlots{.call = call_partial};
+  return kSlots;
+}
+
+std::vector<VarRef> PartialVariable::parts() const {
+  std::vector<VarRef> all = args_.positional;
+  for (const auto& [name, value] : args_.named) all.push_back(value);
+  all.push_back(function_);
+  return all;
+}
+
 const Slots& CellVariable::slots() const {
   static constexpr Slots kSlots{};
   return kSlots;

@@ -4,6 +4,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
 namespace {
@@ -89,6 +90,29 @@ void ZipIterator::rebuild(CodeWriter& w) const {
   w.begin_call(PyBorrow(reinterpret_cast<PyObject*>(&PyZip_Type)));
   for (const VarRef& inner : inner_) w.value(inner);
   w.end_call(static_cast<uint32_t>(inner_.size()));
+}
+
+VarRef CountIterator::next(Translator&) const {
+  return std::make_shared<ConstantVariable>(owned(PyLong_FromLong(at_++)));
+}
+
+VarRef MapIterator::next(Translator& t) const {
+  const VarRef values = inner_->next(t);
+  return values ? protocol::call(t, function_, {*values->items(), {}}) : nullptr;
+}
+
+std::vector<VarRef> MapIterator::parts() const {
+  std::vector<VarRef> all = inner_->parts();
+  all.push_back(function_);
+  return all;
+}
+
+void MapIterator::rebuild(CodeWriter& w) const {
+  const std::vector<VarRef> inner = inner_->parts();
+  w.begin_call(PyBorrow(reinterpret_cast<PyObject*>(&PyMap_Type)));
+  w.value(function_);
+  for (const VarRef& iterator : inner) w.value(iterator);
+  w.end_call(static_cast<uint32_t>(inner.size()) + 1);
 }
 
 }  // namespace torchdyn

@@ -42,4 +42,28 @@ class ZipIterator : public IteratorVariable {
   std::vector<VarRef> inner_;
 };
 
+// itertools.count(start).
+class CountIterator : public IteratorVariable {
+ public:
+  explicit CountIterator(long start) : at_(start) {}
+  VarRef next(Translator& t) const override;
+
+ private:
+  mutable long at_;
+};
+
+// function(*values) for the values that the inner one gives.
+class MapIterator : public IteratorVariable {
+ public:
+  MapIterator(VarRef function, std::shared_ptr<ZipIterator> inner)
+      : function_(std::move(function)), inner_(std::move(inner)) {}
+  VarRef next(Translator& t) const override;
+  std::vector<VarRef> parts() const override;
+  void rebuild(CodeWriter& w) const override;
+
+ private:
+  VarRef function_;
+  std::shared_ptr<ZipIterator> inner_;
+};
+
 }  // namespace torchdyn

@@ -24,8 +24,13 @@ class ConstantVariable : public Variable {
 
 class TensorVariable : public Variable {
  public:
-  TensorVariable(PyRef node, PyRef stand_in, SourceRef source = nullptr)
-      : Variable(std::move(source)), node_(std::move(node)), stand_in_(std::move(stand_in)) {}
+  TensorVariable(PyRef node, PyRef stand_in, PyRef device, PyTypeObject* type,
+                 SourceRef source = nullptr)
+      : Variable(std::move(source)),
+        node_(std::move(node)),
+        stand_in_(std::move(stand_in)),
+        device_(std::move(device)),
+        type_(type) {}
 
   const Slots& slots() const override;
   std::string type_name() const override { return "Tensor"; }
@@ -33,9 +38,12 @@ class TensorVariable : public Variable {
   PyRef as_stand_in(const Gil&) const override { return PyRef::to(stand_in_); }
   PyBorrow node() const { return node_; }
   PyBorrow like() const { return stand_in_; }
+  PyBorrow device() const { return device_; }   // stand-ins have none
+  PyTypeObject* type() const { return type_; }  // torch.Tensor or torch.nn.Parameter
 
  private:
-  PyRef node_, stand_in_;
+  PyRef node_, stand_in_, device_;
+  PyTypeObject* type_;
 };
 
 // x.relu, before it is called.
@@ -83,6 +91,21 @@ class SequenceVariable : public Variable {
   PyRef found_;
 };
 
+// A tuple of a class that names its items: namedtuples, results of torch's functions.
+class NamedTupleVariable : public SequenceVariable {
+ public:
+  NamedTupleVariable(PyRef type, std::vector<VarRef> items, SourceRef source = nullptr)
+      : SequenceVariable(/*is_list=*/false, std::move(items), std::move(source)),
+        type_(std::move(type)) {}
+
+  const Slots& slots() const override;
+  void rebuild(CodeWriter& w) const override;
+  PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(type_.get()); }
+
+ private:
+  PyRef type_;
+};
+
 // A dict whose keys are constants, in their order.
 class DictVariable : public Variable {
  public:
@@ -103,6 +126,21 @@ class DictVariable : public Variable {
  private:
   mutable Entries entries_;
   PyRef found_;
+};
+
+// A set of constants that the frame made.
+class SetVariable : public Variable {
+ public:
+  explicit SetVariable(PyRef set) : set_(std::move(set)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "set"; }
+  void rebuild(CodeWriter& w) const override;
+  PyBorrow set() const { return set_; }
+  void add(const VarRef& value) const;  // breaks where it is no constant
+
+ private:
+  PyRef set_;
 };
 
 // A list's or dict's method, before it is called.
@@ -186,6 +224,75 @@ class BoundMethodVariable : public Variable {
 
  private:
   VarRef self_, function_;
+};
+
+// functools.partial(function, ...).
+class PartialVariable : public Variable {
+ public:
+  PartialVariable(VarRef function, CallArgs args)
+      : function_(std::move(function)), args_(std::move(args)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "functools.partial"; }
+  std::vector<VarRef> parts() const override;
+  const VarRef& function() const { return function_; }
+  const CallArgs& args() const { return args_; }
+
+ private:
+  VarRef function_;
+  CallArgs args_;
+};
+
+// An object of a class of Python's that the frame made, with what it keeps in its dict or slots.
+class InstanceVariable : public Variable {
+ public:
+  explicit InstanceVariable(VarRef type) : type_(std::move(type)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override;
+  std::vector<VarRef> parts() const override;
+  void rebuild(CodeWriter& w) const override;
+  // Writes what is in it, when it is there.
+  void fill(CodeWriter& w) const;
+
+  const VarRef& type() const { return type_; }
+  PyTypeObject* raw_type() const { return reinterpret_cast<PyTypeObject*>(type_->object().get()); }
+  VarRef own(const std::string& name) const;  // null: there is none
+  void set_own(const std::string& name, VarRef value) const;
+
+ private:
+  VarRef type_;
+  mutable std::vector<std::pair<std::string, VarRef>> own_;
+};
+
+// A method of object's own, which super() found.
+class ObjectMethodVariable : public Variable {
+ public:
+  ObjectMethodVariable(VarRef self, std::string name)
+      : self_(std::move(self)), name_(std::move(name)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "method of object"; }
+  const VarRef& self() const { return self_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  VarRef self_;
+  std::string name_;
+};
+
+// super(type, self).
+class SuperVariable : public Variable {
+ public:
+  SuperVariable(VarRef type, VarRef self) : type_(std::move(type)), self_(std::move(self)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "super"; }
+  const VarRef& type() const { return type_; }
+  const VarRef& self() const { return self_; }
+
+ private:
+  VarRef type_, self_;
 };
 
 // An object from outside: a module of Python or of torch.nn, a function, an instance.

@@ -26,6 +26,23 @@ Py_ssize_t checked_size(PyBorrow object) {
   return size;
 }
 
+// object.__eq__: identity.
+bool has_plain_equality(const VarRef& value) {
+  return Py_TYPE(value->object().get())->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
+         Py_TYPE(value->object().get())->tp_richcompare == PyType_Type.tp_richcompare;
+}
+
+std::string name_of_callable(PyBorrow function) {
+  if (PyType_Check(function.get())) return reinterpret_cast<PyTypeObject*>(function.get())->tp_name;
+  return PyEval_GetFuncName(function.get());
+}
+
+// Types of which equal objects are one.
+bool is_single_of_torch(PyBorrow object) {
+  const std::string_view type = Py_TYPE(object.get())->tp_name;
+  return type == "torch.dtype" || type == "torch.layout" || type == "torch.memory_format";
+}
+
 bool is_constant(const VarRef& value) {
   return dynamic_cast<const ConstantVariable*>(value.get()) != nullptr;
 }
@@ -45,6 +62,12 @@ VarRef call(Translator& t, const VarRef& callable, const CallArgs& args) {
 VarRef number(Translator& t, const char* function, const VarRef& left, const VarRef& right) {
   const PyRef operation = import_attribute(t.gil(), "operator", function);
   // A constant's slot gives NotImplemented for a tensor.
+  const std::string_view name = function;
+  if ((name == "eq" || name == "ne") && dynamic_cast<const ObjectVariable*>(left.get()) &&
+      dynamic_cast<const ObjectVariable*>(right.get()) && has_plain_equality(left) &&
+      has_plain_equality(right))
+    return from_constant(
+        PyRef::to(PyBorrow(is_same(t, left, right) == (name == "eq") ? Py_True : Py_False)));
   if (const auto slot = left->slots().number; slot && !is_tensor_variable(right))
     return slot(t, operation, left, right);
   if (const auto slot = right->slots().number) return slot(t, operation, left, right);
@@ -67,10 +90,21 @@ bool truth(Translator& t, const VarRef& value) {
 }
 
 bool is_same(Translator& t, const VarRef& left, const VarRef& right) {
+  if (left == right) return true;
+  const bool are_objects = dynamic_cast<const ObjectVariable*>(left.get()) &&
+                           dynamic_cast<const ObjectVariable*>(right.get());
+  if (are_objects) {
+    t.guard_identity(*left);
+    t.guard_identity(*right);
+    return left->object() == right->object();
+  }
   const auto is_single = [](const VarRef& value) {
     return is_constant(value) &&
-           (value->object().get() == Py_None || PyBool_Check(value->object().get()));
+           (value->object().get() == Py_None || PyBool_Check(value->object().get()) ||
+            value->object().get() == Py_Ellipsis || is_single_of_torch(value->object()));
   };
+  const auto is_made = [](const VarRef& value) { return !value->source() && !value->object(); };
+  if (is_made(left) || is_made(right)) return false;
   if (!is_single(left) && !is_single(right))
     break_graph(BreakReason::kValue,
                 str_cat("whether a ", left->type_name(), " is that ", right->type_name()));
@@ -106,17 +140,22 @@ VarRef iterate(Translator& t, const VarRef& iterable) {
   break_graph(BreakReason::kControlFlow, iterable->type_name());
 }
 
+VarRef next(Translator& t, const VarRef& iterator) {
+  const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get());
+  if (!known) break_graph(BreakReason::kControlFlow, iterator->type_name());
+  return known->next(t);
+}
+
 std::vector<VarRef> all_items(Translator& t, const VarRef& iterable) {
   if (const auto* items = iterable->items()) return *items;
   const VarRef iterator = iterate(t, iterable);
-  const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get());
-  if (!known) break_graph(BreakReason::kControlFlow, iterator->type_name());
   std::vector<VarRef> items;
-  while (VarRef item = known->next(t)) items.push_back(std::move(item));
+  while (VarRef item = next(t, iterator)) items.push_back(std::move(item));
   return items;
 }
 
 bool contains(Translator& t, const VarRef& container, const VarRef& value) {
+  if (const auto slot = container->slots().contains) return slot(t, container, value);
   if (const auto* const dict = dynamic_cast<const DictVariable*>(container.get()))
     return dict->find(value) != nullptr;
   if (is_constant(container) && is_constant(value)) {
@@ -126,8 +165,13 @@ bool contains(Translator& t, const VarRef& container, const VarRef& value) {
   }
   const auto* const items = container->items();
   if (!items) break_graph(BreakReason::kValue, str_cat("what is in a ", container->type_name()));
-  for (const VarRef& item : *items)
-    if (item == value || truth(t, number(t, "eq", item, value))) return true;
+  for (const VarRef& item : *items) {
+    const bool are_objects = dynamic_cast<const ObjectVariable*>(item.get()) &&
+                             dynamic_cast<const ObjectVariable*>(value.get());
+    if (item == value || (are_objects && is_same(t, item, value))) return true;
+    if (are_objects && has_plain_equality(item) && has_plain_equality(value)) continue;
+    if (truth(t, number(t, "eq", item, value))) return true;
+  }
   return false;
 }
 
@@ -158,6 +202,68 @@ void change(Translator& t, const VarRef& container, const VarRef& value) {
   if (value && reaches(value, container))
     break_graph(BreakReason::kValue, "a container that is in itself");
   if (container->source()) t.effects().change(container);
+}
+
+PyRef as_constant(const VarRef& value) {
+  if (dynamic_cast<const ConstantVariable*>(value.get())) return PyRef::to(value->object());
+  const auto* const dict = dynamic_cast<const DictVariable*>(value.get());
+  if (!value->items() && !dict) return PyRef();
+  if (dict) {
+    PyRef made = owned(PyDict_New());
+    for (const auto& [key, item] : dict->entries()) {
+      const PyRef known = as_constant(item);
+      if (!known) return PyRef();
+      if (PyDict_SetItem(made.get(), key->object().get(), known.get()) != 0) throw PythonError();
+    }
+    return made;
+  }
+  std::vector<PyRef> items;
+  for (const VarRef& item : *value->items()) {
+    PyRef known = as_constant(item);
+    if (!known) return PyRef();
+    items.push_back(std::move(known));
+  }
+  PyRef tuple = tuple_of(items);
+  const bool is_list = static_cast<const SequenceVariable&>(*value).is_list();
+  return is_list ? owned(PySequence_List(tuple.get())) : std::move(tuple);
+}
+
+VarRef from_constant(PyRef object) {
+  const bool is_list = PyList_CheckExact(object.get());
+  if (is_list || PyTuple_CheckExact(object.get())) {
+    std::vector<VarRef> items;
+    for (const PyBorrow item : items_of(object)) items.push_back(from_constant(PyRef::to(item)));
+    return std::make_shared<SequenceVariable>(is_list, std::move(items));
+  }
+  if (PyDict_CheckExact(object.get())) {
+    DictVariable::Entries entries;
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(object.get(), &at, &key, &value) != 0;)
+      entries.emplace_back(from_constant(PyRef::to(PyBorrow(key))),
+                           from_constant(PyRef::to(PyBorrow(value))));
+    return std::make_shared<DictVariable>(std::move(entries));
+  }
+  return std::make_shared<ConstantVariable>(std::move(object));
+}
+
+VarRef fold(Translator& t, PyBorrow function, const CallArgs& args) {
+  const auto known = [&](const VarRef& arg) {
+    const bool is_iterator = dynamic_cast<const IteratorVariable*>(arg.get()) != nullptr;
+    PyRef value = as_constant(
+        is_iterator ? std::make_shared<SequenceVariable>(/*is_list=*/true, all_items(t, arg))
+                    : arg);
+    if (!value)
+      break_graph(BreakReason::kCall,
+                  str_cat(name_of_callable(function), " of a ", arg->type_name()));
+    return value;
+  };
+  std::vector<PyRef> values;
+  for (const VarRef& arg : args.positional) values.push_back(known(arg));
+  PyRef named;
+  if (!args.named.empty()) named = owned(PyDict_New());
+  for (const auto& [name, arg] : args.named)
+    if (PyDict_SetItemString(named.get(), name.c_str(), known(arg).get()) != 0) throw PythonError();
+  return from_constant(torchdyn::call(t.gil(), function, tuple_of(values), named));
 }
 
 void set_attribute(Translator& t, const VarRef& object, const std::string& name,

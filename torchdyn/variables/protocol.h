@@ -26,11 +26,20 @@ void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarR
 void delete_item(Translator& t, const VarRef& object, const VarRef& key);
 // CPython: Objects/abstract.c, PyObject_GetIter.
 VarRef iterate(Translator& t, const VarRef& iterable);
+// The next of an iterator; null: there is no more.
+VarRef next(Translator& t, const VarRef& iterator);
 std::vector<VarRef> all_items(Translator& t, const VarRef& iterable);
 // CPython: Objects/abstract.c, PySequence_Contains; of constants in tuples, lists and dicts.
 bool contains(Translator& t, const VarRef& container, const VarRef& value);
 // CPython: Objects/abstract.c, PyObject_Size.
 VarRef length(Translator& t, const VarRef& object);
+
+// The object that a value is, of constants and what is made of them; null: it is none.
+PyRef as_constant(const VarRef& value);
+// The value of an object that was made of constants alone.
+VarRef from_constant(PyRef object);
+// Calls a function that does nothing but compute, of constants. Breaks where another is among them.
+VarRef fold(Translator& t, PyBorrow function, const CallArgs& args);  // a BuiltinHandler too
 
 // CPython: Objects/object.c, PyObject_SetAttr.
 void set_attribute(Translator& t, const VarRef& object, const std::string& name,

@@ -1,4 +1,6 @@
 // Tuples and lists.
+#include <algorithm>
+
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/code_writer.h"
 #include "torchdyn/capture/graph_break.h"
@@ -99,6 +101,43 @@ const Slots& SequenceVariable::slots() const {
 void SequenceVariable::rebuild(CodeWriter& w) const {
   for (const VarRef& item : items_) w.value(item);
   w.emit(is_list_ ? Opcode::BUILD_LIST : Opcode::BUILD_TUPLE, static_cast<uint32_t>(items_.size()));
+}
+
+namespace {
+
+VarRef get_named(Translator& t, const VarRef& self, const std::string& name) {
+  const auto& named = static_cast<const NamedTupleVariable&>(*self);
+  const std::vector<std::string> fields = field_names(named.type());
+  const auto found = std::find(fields.begin(), fields.end(), name);
+  if (found != fields.end()) return (*self->items())[found - fields.begin()];
+  if (name == "_fields") {
+    std::vector<VarRef> names;
+    for (const std::string& field : fields)
+      names.push_back(std::make_shared<ConstantVariable>(torchdyn::name(field)));
+    return std::make_shared<SequenceVariable>(/*is_list=*/false, std::move(names));
+  }
+  return get_attribute(t, self, name);
+}
+
+}  // namespace
+
+const Slots& NamedTupleVariable::slots() const {
+  static constexpr Slots kSlots{.getattro = get_named,
+                                .number = number,
+                                .subscript = item,
+                                .iterate = iterate,
+                                .length = length};
+  return kSlots;
+}
+
+// type._make(items), or type(items): what each has.
+void NamedTupleVariable::rebuild(CodeWriter& w) const {
+  const bool is_namedtuple = type()->tp_new != PyTuple_Type.tp_new &&
+                             type_attribute(type(), name("_make")).get() != nullptr;
+  w.begin_call(is_namedtuple ? owned(PyObject_GetAttrString(type_.get(), "_make"))
+                             : PyRef::to(type_));
+  SequenceVariable::rebuild(w);
+  w.end_call(1);
 }
 
 PyRef SequenceVariable::as_node(const Gil& gil) const {

@@ -7,6 +7,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/record.h"
 
@@ -21,8 +22,16 @@ bool is_among(const std::array<std::string_view, n>& names, std::string_view nam
 }
 
 // Fixed by the guards on tensors.
-constexpr std::array<std::string_view, 4> kConstants = {"dtype", "ndim", "requires_grad", "shape"};
+constexpr std::array<std::string_view, 9> kConstants = {
+    "dtype",  "is_nested", "is_quantized",  "is_sparse", "itemsize",
+    "layout", "ndim",      "requires_grad", "shape"};
 constexpr std::array<std::string_view, 2> kViews = {"T", "mT"};
+
+constexpr std::array<std::string_view, 3> kOfDevices = {"is_cpu", "is_cuda", "is_meta"};
+
+bool is_on(const TensorVariable& tensor, const std::string& kind) {
+  return text_of(tensor.device()).starts_with(kind);
+}
 
 // Methods that do more than compute, or whose result is no tensor's.
 constexpr std::array<std::string_view, 18> kNotRecorded = {"apply_",
@@ -55,6 +64,12 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
   const PyRef like = self->as_stand_in(t.gil());
   if (is_among(kConstants, name))
     return std::make_shared<ConstantVariable>(attribute(t.gil(), like, name.c_str()));
+  if (name == "device")
+    return std::make_shared<ConstantVariable>(
+        PyRef::to(static_cast<const TensorVariable&>(*self).device()));
+  if (is_among(kOfDevices, name))
+    return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(
+        is_on(static_cast<const TensorVariable&>(*self), name.substr(3)) ? Py_True : Py_False)));
   if (is_among(kViews, name)) {
     const VarRef text = std::make_shared<ConstantVariable>(torchdyn::name(name));
     return record_function(t, import_attribute(t.gil(), "builtins", "getattr"), {{self, text}, {}});
@@ -72,6 +87,22 @@ VarRef get_item(Translator& t, const VarRef& self, const VarRef& key) {
   return record_function(t, import_attribute(t.gil(), "operator", "getitem"), {{self, key}, {}});
 }
 
+void set_item(Translator& t, const VarRef& self, const VarRef& key, const VarRef& value) {
+  record_change(t, import_attribute(t.gil(), "operator", "setitem"), {{self, key, value}, {}});
+}
+
+// CPython's iterator asks for one row after the other; what they are is known.
+VarRef iterate(Translator& t, const VarRef& self) {
+  const VarRef rows = record_method(t, self, "unbind", {});
+  return std::make_shared<SequenceIterator>(rows);
+}
+
+VarRef length(Translator& t, const VarRef& self) {
+  const PyRef count = owned(PyLong_FromSsize_t(PyObject_Size(self->as_stand_in(t.gil()).get())));
+  if (PyErr_Occurred()) throw PythonError();
+  return std::make_shared<ConstantVariable>(PyRef::to(count));
+}
+
 VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
   const auto& method = static_cast<const TensorMethodVariable&>(*self);
   if (is_among(kNotRecorded, method.name()))
@@ -82,7 +113,12 @@ VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
 }  // namespace
 
 const Slots& TensorVariable::slots() const {
-  static constexpr Slots kSlots{.getattro = get_attribute, .number = number, .subscript = get_item};
+  static constexpr Slots kSlots{.getattro = get_attribute,
+                                .number = number,
+                                .subscript = get_item,
+                                .set_item = set_item,
+                                .iterate = iterate,
+                                .length = length};
   return kSlots;
 }
 

@@ -44,6 +44,7 @@ struct Slots {
   void (*set_item)(Translator&, const VarRef& self, const VarRef& key,
                    const VarRef& value) = nullptr;
   VarRef (*iterate)(Translator&, const VarRef& self) = nullptr;  // gives an IteratorVariable
+  bool (*contains)(Translator&, const VarRef& self, const VarRef& value) = nullptr;
   VarRef (*length)(Translator&, const VarRef& self) = nullptr;
   VarRef (*truth)(Translator&, const VarRef& self) = nullptr;  // gives what has a truth
 };

@@ -91,27 +91,49 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
   const bool is_small = length(object) <= kMostItems;
   if (is_small && (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())))
     return wrap_sequence(t, object, std::move(source));
+  if (is_small && !field_names(Py_TYPE(object.get())).empty()) {
+    t.guards().add(source, *TypeIs::of(object));
+    std::vector<VarRef> items;
+    for (const PyBorrow item : items_of(object)) {
+      const int index = static_cast<int>(items.size());
+      items.push_back(wrap(t, item, Source::element(source, index)));
+    }
+    return std::make_shared<NamedTupleVariable>(
+        PyRef::to(PyBorrow(reinterpret_cast<PyObject*>(Py_TYPE(object.get())))), std::move(items),
+        source);
+  }
   if (is_small && PyDict_CheckExact(object.get()) && has_names_for_keys(object))
     return wrap_dict(t, object, std::move(source));
   t.effects().found(object, source);
   return std::make_shared<ObjectVariable>(PyRef::to(object), std::move(source));
 }
 
-VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow result) {
+VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow result,
+                   PyBorrow device) {
   if (is_tensor(result)) {
     if (VarRef known = t.with_stand_in(result)) return known;
-    return t.remember(std::make_shared<TensorVariable>(std::move(node), PyRef::to(result)));
+    const PyRef type = import_attribute(t.gil(), "torch", "Tensor");
+    return t.remember(
+        std::make_shared<TensorVariable>(std::move(node), PyRef::to(result), PyRef::to(device),
+                                         reinterpret_cast<PyTypeObject*>(type.get())));
   }
   if (is_question(name)) {
     t.graph().erase(t.gil(), node);
     return std::make_shared<ConstantVariable>(PyRef::to(result));
   }
-  if (PyTuple_CheckExact(result.get()) || PyList_CheckExact(result.get())) {
+  if (name == "getitem" && result.get() == Py_None)
+    return std::make_shared<ConstantVariable>(PyRef::to(result));
+  const bool is_named = !field_names(Py_TYPE(result.get())).empty();
+  if (PyTuple_CheckExact(result.get()) || PyList_CheckExact(result.get()) || is_named) {
     std::vector<VarRef> items;
     for (const PyBorrow item : items_of(result)) {
       const int index = static_cast<int>(items.size());
-      items.push_back(wrap_result(t, "getitem", item_node(t, node, index), item));
+      items.push_back(wrap_result(t, "getitem", item_node(t, node, index), item, device));
     }
+    if (is_named)
+      return std::make_shared<NamedTupleVariable>(
+          PyRef::to(PyBorrow(reinterpret_cast<PyObject*>(Py_TYPE(result.get())))),
+          std::move(items));
     return std::make_shared<SequenceVariable>(PyList_CheckExact(result.get()), std::move(items));
   }
   break_graph(BreakReason::kResult, str_cat(name, " gives ", Py_TYPE(result.get())->tp_name));

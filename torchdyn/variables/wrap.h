@@ -9,6 +9,7 @@ namespace torchdyn {
 VarRef wrap(Translator& t, PyBorrow object, SourceRef source);
 // What a call of `name` in the graph gives: `result` is what it gave for tensors without data.
 // Breaks where that is no tensor and may be another for tensors with data.
-VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow result);
+VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow result,
+                   PyBorrow device);
 
 }  // namespace torchdyn

@@ -43,3 +43,12 @@ class CaptureTest(unittest.TestCase):
             torch.testing.assert_close(actual, expected, rtol=0, atol=0)
         self.assertEqual(len(backend.graphs), graphs, compiled.capture.events)
         return backend
+
+    def assert_whole(self, function, *args):
+        """As in eager, with all of it in one graph."""
+        compiled, backend = captured(function)
+        for _ in range(2):
+            torch.testing.assert_close(compiled(*args), function(*args), rtol=0, atol=0)
+        broken = [e for e in compiled.capture.events if e["reason"]]
+        self.assertFalse(broken, [(e["function"], e["line"], e["reason"]) for e in broken])
+        self.assertEqual(len(backend.graphs), 1)

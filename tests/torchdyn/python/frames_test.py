@@ -356,7 +356,7 @@ class BreaksTest(unittest.TestCase):
     def test_every_opcode_is_a_handler_or_a_gap(self):
         opcodes = _C.captured_opcodes()
         self.assertEqual(opcodes["LOAD_FAST"], "")
-        self.assertEqual(opcodes["YIELD_VALUE"], "a generator or coroutine")
+        self.assertEqual(opcodes["SEND"], "a generator or coroutine")
 
     def test_each_names_its_line_and_reason(self):
         def branch(x):

@@ -1,0 +1,113 @@
+// What only computes, of constants, and questions that guards answer.
+#include "torchdyn/builtins/arguments.h"
+#include "torchdyn/builtins/builtins.h"
+#include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/protocol.h"
+
+namespace torchdyn {
+namespace {
+
+// Of torch.jit: a trace is no place to capture in.
+VarRef tracing_state(Translator& t, PyBorrow function, const CallArgs& args) {
+  const VarRef state = protocol::fold(t, function, args);
+  if (protocol::truth(t, state)) break_graph(BreakReason::kMode, "torch.jit.trace");
+  return state;
+}
+
+// Subclasses of Tensor are no Tensors of ours.
+VarRef no_torch_function(Translator&, PyBorrow function, const CallArgs& args) {
+  for (const VarRef& arg : args.positional)
+    if (dynamic_cast<const ObjectVariable*>(arg.get()))
+      unknown_arguments(function, "of a " + arg->type_name());
+  return boolean(false);
+}
+
+// A text of a type, or of constants.
+VarRef text(Translator& t, PyBorrow function, const CallArgs& args) {
+  const bool is_type = args.positional.size() == 1 && args.positional[0]->object() &&
+                       Py_TYPE(args.positional[0]->object().get()) == &PyType_Type;
+  if (!is_type || !dynamic_cast<const ObjectVariable*>(args.positional[0].get()))
+    return protocol::fold(t, function, args);
+  t.guard_identity(*args.positional[0]);
+  return std::make_shared<ConstantVariable>(
+      owned(PyObject_Str(args.positional[0]->object().get())));
+}
+
+VarRef product(Translator& t, PyBorrow function, const CallArgs& args) {
+  if (args.positional.empty()) unknown_arguments(function, "of nothing");
+  CallArgs all{args};
+  all.positional[0] =
+      std::make_shared<SequenceVariable>(true, protocol::all_items(t, args.positional[0]));
+  return protocol::fold(t, function, all);
+}
+
+// min and max: of what an iterable gives, or of their arguments.
+VarRef extreme(Translator& t, PyBorrow function, const CallArgs& args) {
+  return args.positional.size() == 1 ? product(t, function, args)
+                                     : protocol::fold(t, function, args);
+}
+
+// Functions that ask about streams that are captured: they are not, where capture is.
+VarRef is_capturing(Translator& t, PyBorrow function, const CallArgs& args) {
+  const VarRef answer = protocol::fold(t, function, args);
+  if (protocol::truth(t, answer)) break_graph(BreakReason::kMode, "a stream that is captured");
+  return answer;
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"builtins", "abs", protocol::fold},
+    {"builtins", "bool", protocol::fold},
+    {"builtins", "chr", protocol::fold},
+    {"builtins", "divmod", protocol::fold},
+    {"builtins", "float", protocol::fold},
+    {"builtins", "int", protocol::fold},
+    {"builtins", "max", extreme},
+    {"builtins", "min", extreme},
+    {"builtins", "ord", protocol::fold},
+    {"builtins", "pow", protocol::fold},
+    {"builtins", "range", protocol::fold},
+    {"builtins", "repr", text},
+    {"builtins", "round", protocol::fold},
+    {"builtins", "slice", protocol::fold},
+    {"builtins", "str", text},
+    {"math", "ceil", protocol::fold},
+    {"math", "cos", protocol::fold},
+    {"math", "exp", protocol::fold},
+    {"math", "floor", protocol::fold},
+    {"math", "gcd", protocol::fold},
+    {"math", "isfinite", protocol::fold},
+    {"math", "isinf", protocol::fold},
+    {"math", "isnan", protocol::fold},
+    {"math", "isqrt", protocol::fold},
+    {"math", "log", protocol::fold},
+    {"math", "log10", protocol::fold},
+    {"math", "log2", protocol::fold},
+    {"math", "pow", protocol::fold},
+    {"math", "prod", product},
+    {"math", "sin", protocol::fold},
+    {"math", "sqrt", protocol::fold},
+    {"math", "tanh", protocol::fold},
+    {"operator", "index", protocol::fold},
+    {"torch", "device", protocol::fold},
+    {"torch", "finfo", protocol::fold},
+    {"torch", "iinfo", protocol::fold},
+    {"torch", "get_default_dtype", protocol::fold},
+    {"torch", "is_grad_enabled", protocol::fold},
+    {"torch", "is_inference_mode_enabled", protocol::fold},
+    {"torch", "promote_types", protocol::fold},
+    {"torch.cuda.graphs", "_cuda_isCurrentStreamCapturing", is_capturing},
+    {"torch.xpu.graphs", "_xpu_isCurrentStreamCapturing", is_capturing},
+    {"torch._C", "_get_tracing_state", tracing_state},
+    {"torch._C", "_has_torch_function", no_torch_function},
+    {"torch._C", "_has_torch_function_unary", no_torch_function},
+    {"torch._C", "_has_torch_function_variadic", no_torch_function},
+    {"torch._C", "_is_tracing", tracing_state},
+};
+
+}  // namespace
+
+const std::span<const BuiltinRow> kConstantBuiltins = kRows;
+
+}  // namespace torchdyn

@@ -1,0 +1,134 @@
+// functools, itertools, operator, and what of torch sets modes.
+#include "torchdyn/builtins/arguments.h"
+#include "torchdyn/builtins/builtins.h"
+#include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/translator.h"
+#include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/iterators.h"
+#include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/record.h"
+
+namespace torchdyn {
+namespace {
+
+VarRef list_iterator(std::vector<VarRef> items) {
+  return std::make_shared<SequenceIterator>(
+      std::make_shared<SequenceVariable>(/*is_list=*/false, std::move(items)));
+}
+
+VarRef partial(Translator&, PyBorrow function, const CallArgs& args) {
+  if (args.positional.empty()) unknown_arguments(function, "of nothing");
+  CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.named};
+  return std::make_shared<PartialVariable>(args.positional[0], std::move(rest));
+}
+
+VarRef reduce(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 2, 3);
+  VarRef total = args.positional.size() == 3 ? args.positional[2] : nullptr;
+  for (const VarRef& item : protocol::all_items(t, args.positional[1]))
+    total = total ? protocol::call(t, args.positional[0], {{total, item}, {}}) : item;
+  if (!total) break_graph(BreakReason::kRaises, "reduce() of nothing");
+  return total;
+}
+
+VarRef filter(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 2, 2);
+  const VarRef& test = args.positional[0];
+  const bool is_plain = test->object() && test->object().get() == Py_None;
+  std::vector<VarRef> kept;
+  for (const VarRef& item : protocol::all_items(t, args.positional[1]))
+    if (protocol::truth(t, is_plain ? item : protocol::call(t, test, {{item}, {}})))
+      kept.push_back(item);
+  return list_iterator(std::move(kept));
+}
+
+VarRef chain(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 0, 64);
+  std::vector<VarRef> items;
+  for (const VarRef& part : args.positional)
+    for (VarRef& item : protocol::all_items(t, part)) items.push_back(std::move(item));
+  return list_iterator(std::move(items));
+}
+
+VarRef product(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 0, 16);
+  std::vector<std::vector<VarRef>> rows{{}};
+  for (const VarRef& factor : args.positional) {
+    std::vector<std::vector<VarRef>> longer;
+    const std::vector<VarRef> items = protocol::all_items(t, factor);
+    for (const auto& row : rows)
+      for (const VarRef& item : items) {
+        longer.push_back(row);
+        longer.back().push_back(item);
+      }
+    rows = std::move(longer);
+  }
+  std::vector<VarRef> tuples;
+  for (auto& row : rows)
+    tuples.push_back(std::make_shared<SequenceVariable>(/*is_list=*/false, std::move(row)));
+  return list_iterator(std::move(tuples));
+}
+
+VarRef count(Translator&, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 0, 1);
+  const bool has_start = !args.positional.empty();
+  if (has_start &&
+      (!args.positional[0]->object() || !PyLong_CheckExact(args.positional[0]->object().get())))
+    unknown_arguments(function, "from an unknown start");
+  const long start = has_start ? PyLong_AsLong(args.positional[0]->object().get()) : 0;
+  return std::make_shared<CountIterator>(start);
+}
+
+// operator.add and its kin.
+VarRef operation(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 2, 2);
+  const std::string name = text_of(attribute(t.gil(), function, "__name__"));
+  return protocol::number(t, name.c_str(), args.positional[0], args.positional[1]);
+}
+
+VarRef get_item(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 2, 2);
+  return protocol::get_item(t, args.positional[0], args.positional[1]);
+}
+
+// Recorded, and so while capture lasts.
+VarRef set_grad_enabled(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 1, 1);
+  record_change(t, function, args);
+  t.set_grad_mode(protocol::truth(t, args.positional[0]));
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"builtins", "filter", filter},
+    {"functools", "partial", partial},
+    {"functools", "reduce", reduce},
+    {"itertools", "chain", chain},
+    {"itertools", "count", count},
+    {"itertools", "product", product},
+    {"operator", "add", operation},
+    {"operator", "and_", operation},
+    {"operator", "eq", operation},
+    {"operator", "floordiv", operation},
+    {"operator", "ge", operation},
+    {"operator", "getitem", get_item},
+    {"operator", "gt", operation},
+    {"operator", "iadd", operation},
+    {"operator", "le", operation},
+    {"operator", "lt", operation},
+    {"operator", "matmul", operation},
+    {"operator", "mod", operation},
+    {"operator", "mul", operation},
+    {"operator", "ne", operation},
+    {"operator", "or_", operation},
+    {"operator", "pow", operation},
+    {"operator", "sub", operation},
+    {"operator", "truediv", operation},
+    {"torch._C", "_set_grad_enabled", set_grad_enabled},
+};
+
+}  // namespace
+
+const std::span<const BuiltinRow> kLibraryBuiltins = kRows;
+
+}  // namespace torchdyn

@@ -1,0 +1,31 @@
+// Attributes of objects from outside, by CPython's algorithms; what is read is guarded.
+//   VarRef value = find_attribute(t, self, "weight");   // null: there is no such attribute
+#pragma once
+
+#include "torchdyn/variables/kinds.h"
+
+namespace torchdyn {
+
+// Of an ObjectVariable or an InstanceVariable. Breaks where code runs that capture does not follow.
+VarRef find_attribute(Translator& t, const VarRef& self, const std::string& name);
+// What super(`type`, `self`).`name` is.
+VarRef super_attribute(Translator& t, const VarRef& type, const VarRef& self,
+                       const std::string& name);
+// A method that the type has for an operation, written in Python; null: there is none.
+VarRef special_method(Translator& t, const VarRef& self, const std::string& name);
+// object.__getattribute__ and object.__setattr__, whatever the type has in their place.
+VarRef find_generic_attribute(Translator& t, const VarRef& self, const std::string& name);
+void set_generic_attribute(Translator& t, const VarRef& self, const std::string& name,
+                           const VarRef& value);
+void set_attribute_of_object(Translator& t, const VarRef& self, const std::string& name,
+                             const VarRef& value);
+VarRef get_attribute_of_object(Translator& t, const VarRef& self, const std::string& name);
+
+// The type of an ObjectVariable or InstanceVariable.
+PyTypeObject* type_of_object(const Variable& value);
+
+// Whether a type finds under `name` what the type `module`.`of` has there.
+bool has_lookup_of(Translator& t, PyTypeObject* type, const char* module, const char* of,
+                   const char* name);
+
+}  // namespace torchdyn
