@@ -132,6 +132,7 @@ void CodeWriter::load(const Source& source) {
       return;
     case Source::Kind::kFixed:
       return constant(source.object());
+    case Source::Kind::kDict:
     case Source::Kind::kMember:
     case Source::Kind::kClassMember:
     case Source::Kind::kClassOrder:

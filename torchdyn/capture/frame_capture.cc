@@ -29,7 +29,7 @@ constexpr size_t kMostVariants = 8;  // of one function, for one capture
 struct FrameVariant {
   uint64_t capture;
   Guards guards;
-  std::vector<SourceRef> tensors;
+  std::vector<int> tensors;  // places of the guards
   std::optional<TensorGuards> tensor_guards;
   PyRef code;  // null: this function runs as it is, whatever comes
 
@@ -37,7 +37,7 @@ struct FrameVariant {
     if (!code) return true;
     if (!guards.check(frame)) return false;
     absl::InlinedVector<PyBorrow, 16> values;
-    for (const SourceRef& source : tensors) values.push_back(source->read(frame));
+    for (const int place : tensors) values.push_back(guards.value(place));
     return tensor_guards->check(values);
   }
 };
@@ -93,14 +93,14 @@ FrameVariant guarded(uint64_t id, Translator& t) {
   t.leave_modes();
   t.effects().guard_aliases(&t.guards());
   FrameVariant variant{.capture = id, .guards = std::move(t.guards())};
-  variant.guards.sort();
   std::vector<PyBorrow> tensors;
   std::vector<std::string> names;
   for (const OutputGraph::Input& input : t.graph().inputs()) {
-    variant.tensors.push_back(input.source);
+    variant.tensors.push_back(variant.guards.place(input.source));
     tensors.push_back(input.tensor);
     names.push_back(input.source->text());
   }
+  variant.guards.finish();
   variant.tensor_guards = TensorGuards::record(tensors, names);
   return variant;
 }

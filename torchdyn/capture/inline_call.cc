@@ -42,28 +42,30 @@ class MadeDefaults : public Defaults {
 
 class FoundDefaults : public Defaults {
  public:
-  FoundDefaults(Translator& t, const ObjectVariable& function) : t_(t), function_(function) {}
+  FoundDefaults(Translator& t, PyBorrow function, SourceRef source)
+      : t_(t), function_(function), source_(std::move(source)) {}
 
   VarRef positional(int index, int parameters) const override {
-    const PyBorrow defaults = part_of(function_.object(), FunctionPart::kDefaults);
+    const PyBorrow defaults = part_of(function_, FunctionPart::kDefaults);
     if (!defaults) return nullptr;
-    const SourceRef source = Source::part(function_.source(), FunctionPart::kDefaults);
+    const SourceRef source = Source::part(source_, FunctionPart::kDefaults);
     t_.guards().add(source, Length{length(defaults)});  // which parameters have one
     const int at = index - parameters + static_cast<int>(length(defaults));
     if (at < 0) return nullptr;
     return wrap(t_, element(defaults, at), Source::element(source, at));
   }
   VarRef named(const std::string& name) const override {
-    const PyBorrow defaults = part_of(function_.object(), FunctionPart::kNamedDefaults);
+    const PyBorrow defaults = part_of(function_, FunctionPart::kNamedDefaults);
     const PyBorrow value = dict_item(defaults, torchdyn::name(name));
     if (!value) return nullptr;
-    const SourceRef source = Source::part(function_.source(), FunctionPart::kNamedDefaults);
+    const SourceRef source = Source::part(source_, FunctionPart::kNamedDefaults);
     return wrap(t_, value, Source::item(source, name));
   }
 
  private:
   Translator& t_;
-  const ObjectVariable& function_;
+  PyBorrow function_;
+  SourceRef source_;
 };
 
 [[noreturn]] void raises(CodeView code, std::string_view what) {
@@ -152,19 +154,20 @@ VarRef inline_call(Translator& t, const ObjectVariable& function, const CallArgs
   const CodeView code = CodeView::of(part_of(object, FunctionPart::kCode));
   expect_function(code);
   t.guard_identity(function);
+  const SourceRef found = t.canonical_function(object, function.source());
   auto same_code = Same::of(code.object());
   TD_CHECK(same_code.has_value(), "code objects take weak references");
-  t.guards().add(Source::part(function.source(), FunctionPart::kCode), std::move(*same_code));
+  t.guards().add(Source::part(found, FunctionPart::kCode), std::move(*same_code));
 
-  std::vector<VarRef> locals = bind(code, args, FoundDefaults(t, function));
+  std::vector<VarRef> locals = bind(code, args, FoundDefaults(t, object, found));
   std::vector<VarRef> cells;
-  const SourceRef closure = Source::part(function.source(), FunctionPart::kClosure);
+  const SourceRef closure = Source::part(found, FunctionPart::kClosure);
   for (int n = 0; n < code.free_slots(); ++n)
     cells.push_back(t.cell_from_outside(element(part_of(object, FunctionPart::kClosure), n),
                                         Source::cell(Source::element(closure, n))));
   add_closure(code, cells, &locals);
   const PyBorrow globals = part_of(object, FunctionPart::kGlobals);
-  const SourceRef source = Source::part(function.source(), FunctionPart::kGlobals);
+  const SourceRef source = Source::part(found, FunctionPart::kGlobals);
   return run(t, code, globals, t.canonical_globals(globals, source), std::move(locals));
 }
 

@@ -21,6 +21,23 @@ Bytecode bytecode_of(const Gil& gil, CodeView code) {
   return std::move(*bytecode);
 }
 
+// What is found along a type's bases is guarded with the type that it was found in.
+bool is_fixed_by_type(const Source& source) {
+  switch (source.kind()) {
+    case Source::Kind::kTypeMember:
+    case Source::Kind::kClassMember:
+    case Source::Kind::kBaseMember:
+    case Source::Kind::kClassOrder:
+    case Source::Kind::kFixed:
+      return true;
+    case Source::Kind::kUnwrapped:
+    case Source::Kind::kSetter:
+      return is_fixed_by_type(*source.base());
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Translator::Translator(const Gil& gil, const FrameView& frame)
@@ -135,6 +152,10 @@ std::string Translator::callee_place() const {
 SourceRef Translator::canonical_globals(PyBorrow globals, SourceRef source) {
   if (globals == frame_.globals()) return nullptr;
   return globals_.try_emplace(globals.get(), std::move(source)).first->second;
+}
+
+SourceRef Translator::canonical_function(PyBorrow function, const SourceRef& source) {
+  return globals_.try_emplace(function.get(), source).first->second;
 }
 
 void Translator::jump(const Instruction& target) {
@@ -273,7 +294,7 @@ VarRef Translator::input(PyBorrow tensor, SourceRef source) {
 }
 
 void Translator::guard_identity(const Variable& value) {
-  if (!value.source() || !value.object()) return;
+  if (!value.source() || !value.object() || is_fixed_by_type(*value.source())) return;
   auto same = Same::of(value.object());
   if (!same) break_graph(BreakReason::kValue, value.type_name());
   guards_.add(value.source(), std::move(*same));

@@ -99,6 +99,7 @@ class Translator {
   // Runs it on to its next value; null, and it is gone: there is no more.
   VarRef resume(std::list<Activation>* suspended);
   // One source for a dict of globals, whoever leads to it; the first that was named.
+  SourceRef canonical_function(PyBorrow function, const SourceRef& source);  // and for a function
   SourceRef canonical_globals(PyBorrow globals, SourceRef source);
 
   void push(VarRef value) { current().stack.push_back(std::move(value)); }

@@ -54,6 +54,10 @@ unsigned td_type_version(const PyTypeObject* type) {
                                                                               : 0;
 }
 
+uint64_t td_dict_version(const PyObject* dict) {
+  return ((const PyDictObject*)dict)->ma_version_tag;
+}
+
 PyCodeObject* td_code_new(const TdCodeParts* p) {
   return PyCode_NewWithPosOnlyArgs(
       p->arguments, p->positional_only, p->keyword_only, (int)PyTuple_GET_SIZE(p->locals),

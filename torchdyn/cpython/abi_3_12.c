@@ -67,6 +67,14 @@ unsigned td_type_version(const PyTypeObject* type) {
                                                                               : 0;
 }
 
+// Deprecated without a successor that need not be called on each change.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+uint64_t td_dict_version(const PyObject* dict) {
+  return ((const PyDictObject*)dict)->ma_version_tag;
+}
+#pragma GCC diagnostic pop
+
 PyCodeObject* td_code_new(const TdCodeParts* p) {
   return PyUnstable_Code_NewWithPosOnlyArgs(
       p->arguments, p->positional_only, p->keyword_only, (int)PyTuple_GET_SIZE(p->locals),

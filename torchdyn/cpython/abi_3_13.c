@@ -69,6 +69,11 @@ unsigned td_type_version(const PyTypeObject* type) {
   return type->tp_version_tag;  // 0 as soon as the type is changed
 }
 
+uint64_t td_dict_version(const PyObject* dict) {
+  (void)dict;
+  return 0;
+}
+
 PyCodeObject* td_code_new(const TdCodeParts* p) {
   return PyUnstable_Code_NewWithPosOnlyArgs(
       p->arguments, p->positional_only, p->keyword_only, (int)PyTuple_GET_SIZE(p->locals),

@@ -42,6 +42,10 @@ int td_code_is_monitored(const PyThreadState* thread, const PyCodeObject* code);
 // now.
 unsigned td_type_version(const PyTypeObject* type);
 
+// A number that changes with whatever a dict holds, and is no other dict's; 0: this version of
+// CPython keeps none.
+uint64_t td_dict_version(const PyObject* dict);
+
 typedef struct {
   int arguments, positional_only, keyword_only, stack_size, flags, first_line;
   PyObject *code, *constants, *names, *locals, *free, *cells;

@@ -29,13 +29,15 @@ constexpr PartRow kParts[] = {{"__code__", PyFunction_GetCode},
 
 }  // namespace
 
-PyBorrow member(PyBorrow object, PyBorrow name) noexcept {
+PyBorrow dict_of(PyBorrow object) noexcept {
   if (!object) return PyBorrow();
-  if (PyModule_Check(object.get()))
-    return dict_item(PyBorrow(PyModule_GetDict(object.get())), name);
+  if (PyModule_Check(object.get())) return PyBorrow(PyModule_GetDict(object.get()));
   const PyRef dict = PyRef::steal(PyObject_GenericGetDict(object.get(), nullptr));
-  if (!dict) return found(nullptr);
-  return dict_item(dict, name);  // the object keeps its dict
+  return dict ? PyBorrow(dict) : found(nullptr);  // the object keeps its dict
+}
+
+PyBorrow member(PyBorrow object, PyBorrow name) noexcept {
+  return dict_item(dict_of(object), name);
 }
 
 PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept {

@@ -19,6 +19,8 @@ namespace torchdyn {
 // ---- Reading
 // ---------------------------------------------------------------------------------------
 
+// obj.__dict__, of a module or of an object whose type keeps its dict where CPython does.
+PyBorrow dict_of(PyBorrow object) noexcept;
 // obj.__dict__[name], of a module or of an object whose type keeps its dict where CPython does.
 PyBorrow member(PyBorrow object, PyBorrow name) noexcept;
 // dict[key], of an exact dict and an exact str.

@@ -29,6 +29,10 @@ SourceRef Source::member(SourceRef base, std::string_view name) {
   return std::make_shared<const Source>(Kind::kMember, std::move(base), -1, name);
 }
 
+SourceRef Source::dict(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kDict, std::move(base), -1, "__dict__");
+}
+
 SourceRef Source::item(SourceRef base, std::string_view name) {
   return std::make_shared<const Source>(Kind::kItem, std::move(base), -1, name);
 }
@@ -96,6 +100,12 @@ bool operator==(const Source& a, const Source& b) {
 }
 
 PyBorrow Source::read(const FrameView& frame) const noexcept {
+  return read_from(base_ ? base_->read(frame) : PyBorrow(), frame);
+}
+
+PyBorrow Source::read_from(PyBorrow base, const FrameView& frame) const noexcept {
+  auto* const type =
+      base && PyType_Check(base.get()) ? reinterpret_cast<PyTypeObject*>(base.get()) : nullptr;
   switch (kind_) {
     case Kind::kLocal:
       return frame.local(slot_);
@@ -105,53 +115,39 @@ PyBorrow Source::read(const FrameView& frame) const noexcept {
       return dict_item(frame.globals(), name_);
     case Kind::kBuiltin:
       return dict_item(frame.builtins(), name_);
+    case Kind::kDict:
+      return dict_of(base);
     case Kind::kMember:
-      return torchdyn::member(base_->read(frame), name_);
+      return torchdyn::member(base, name_);
     case Kind::kItem:
-      return dict_item(base_->read(frame), name_);
+      return dict_item(base, name_);
     case Kind::kElement:
-      return torchdyn::element(base_->read(frame), slot_);
-    case Kind::kTypeMember: {
-      const PyBorrow base = base_->read(frame);
+      return torchdyn::element(base, slot_);
+    case Kind::kTypeMember:
       return base ? type_attribute(Py_TYPE(base.get()), name_) : PyBorrow();
-    }
-    case Kind::kClassMember: {
-      const PyBorrow base = base_->read(frame);
-      if (!base || !PyType_Check(base.get())) return PyBorrow();
-      return type_attribute(reinterpret_cast<PyTypeObject*>(base.get()), name_);
-    }
-    case Kind::kBaseMember: {
-      const PyBorrow base = base_->read(frame);
-      if (!base || !PyType_Check(base.get())) return PyBorrow();
-      const PyBorrow order(reinterpret_cast<PyTypeObject*>(base.get())->tp_mro);
-      return own_attribute(torchdyn::element(order, slot_), name_);
-    }
-    case Kind::kSlotMember: {
-      const PyBorrow base = base_->read(frame);
-      if (!base) return PyBorrow();
-      return slot_value(base, type_attribute(Py_TYPE(base.get()), name_));
-    }
-    case Kind::kTypeOf: {
-      const PyBorrow base = base_->read(frame);
+    case Kind::kClassMember:
+      return type ? type_attribute(type, name_) : PyBorrow();
+    case Kind::kBaseMember:
+      return type ? own_attribute(torchdyn::element(PyBorrow(type->tp_mro), slot_), name_)
+                  : PyBorrow();
+    case Kind::kSlotMember:
+      return base ? slot_value(base, type_attribute(Py_TYPE(base.get()), name_)) : PyBorrow();
+    case Kind::kTypeOf:
       return base ? PyBorrow(reinterpret_cast<PyObject*>(Py_TYPE(base.get()))) : PyBorrow();
-    }
     case Kind::kUnwrapped:
-      return unwrapped_function(base_->read(frame));
-    case Kind::kClassOrder: {
-      const PyBorrow base = base_->read(frame);
-      if (!base || !PyType_Check(base.get())) return PyBorrow();
-      return PyBorrow(reinterpret_cast<PyTypeObject*>(base.get())->tp_mro);
-    }
+      return unwrapped_function(base);
+    case Kind::kClassOrder:
+      return type ? PyBorrow(type->tp_mro) : PyBorrow();
     case Kind::kSetter:
-      return property_setter(base_->read(frame));
+      return property_setter(base);
     case Kind::kModule:
       return dict_item(PyBorrow(PyImport_GetModuleDict()), name_);
     case Kind::kFixed:
       return object_;
     case Kind::kPart:
-      return part_of(base_->read(frame), static_cast<FunctionPart>(slot_));
+      return part_of(base, static_cast<FunctionPart>(slot_));
     case Kind::kCell:
-      return cell_content(base_->read(frame));
+      return cell_content(base);
   }
   return PyBorrow();
 }
@@ -163,7 +159,7 @@ std::string Source::text() const {
   if (kind_ == Kind::kTypeOf) return str_cat("type(", base_->text(), ")");
   if (kind_ == Kind::kBaseMember) return str_cat("super(", base_->text(), ").", name);
   if (kind_ == Kind::kClassMember || kind_ == Kind::kSlotMember || kind_ == Kind::kUnwrapped ||
-      kind_ == Kind::kSetter || kind_ == Kind::kClassOrder)
+      kind_ == Kind::kSetter || kind_ == Kind::kClassOrder || kind_ == Kind::kDict)
     return str_cat(base_->text(), ".", name);
   if (kind_ == Kind::kMember || kind_ == Kind::kPart || kind_ == Kind::kCell)
     return str_cat(base_->text(), ".", name);

@@ -23,6 +23,7 @@ class Source {
     kClosure,  // what is in the cell of a free variable
     kGlobal,
     kBuiltin,
+    kDict,         // the base's __dict__
     kMember,       // what the base's __dict__ has under that name
     kItem,         // base[name], of an exact dict
     kElement,      // base[slot], of an exact tuple or list
@@ -45,6 +46,7 @@ class Source {
   static SourceRef global(std::string_view name);
   static SourceRef builtin(std::string_view name);
   static SourceRef member(SourceRef base, std::string_view name);
+  static SourceRef dict(SourceRef base);
   static SourceRef item(SourceRef base, std::string_view name);
   static SourceRef element(SourceRef base, int index);
   static SourceRef type_member(SourceRef base, std::string_view name);
@@ -63,6 +65,8 @@ class Source {
   friend bool operator==(const Source& a, const Source& b);  // the same place
 
   PyBorrow read(const FrameView& frame) const noexcept;
+  // What read() does last, where the base has been read already.
+  PyBorrow read_from(PyBorrow base, const FrameView& frame) const noexcept;
   std::string text() const;
 
   Kind kind() const { return kind_; }

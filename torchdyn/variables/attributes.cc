@@ -73,6 +73,7 @@ VarRef bound(Translator& t, const VarRef& self, const VarRef& owner, PyBorrow fo
   if (self && method && PyFunction_Check(method.get())) {
     const VarRef descriptor = object_at(found, source);
     t.guard_identity(*descriptor);
+    t.guard_type(*descriptor);
     return protocol::call(t, object_at(method, Source::type_member(source, "__get__")),
                           {{descriptor, self, owner}, {}});
   }
