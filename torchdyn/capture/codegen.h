@@ -14,4 +14,7 @@ namespace torchdyn {
 PyRef returning_code(const Gil&, const Translator& t, PyBorrow compiled,
                      const std::vector<VarRef>& results, const VarRef& result);
 
+// Raises RuntimeError(message) instead.
+PyRef raising_code(const Gil&, CodeView code, const std::string& message);
+
 }  // namespace torchdyn

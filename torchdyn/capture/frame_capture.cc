@@ -21,6 +21,9 @@ namespace {
 
 using aten_bridge::str_cat;
 
+std::atomic<uint64_t> generation{0};
+std::atomic<int64_t> graph_count{0};
+
 constexpr size_t kMostVariants = 8;  // of one function, for one capture
 
 }  // namespace
@@ -78,6 +81,7 @@ std::vector<VarRef> tensors_in(const std::vector<VarRef>& values) {
 PyRef compile(const Gil& gil, PyBorrow backend, OutputGraph& graph,
               const std::vector<VarRef>& results) {
   if (graph.calls() == 0) return PyRef();
+  ++graph_count;
   std::vector<PyRef> nodes, examples;
   for (const VarRef& result : results) nodes.push_back(result->as_node(gil));
   for (const OutputGraph::Input& input : graph.inputs())
@@ -173,11 +177,22 @@ std::string folder_of(const Gil& gil, const char* package) {
 
 }  // namespace
 
-FrameCapture::FrameCapture(const Gil& gil, PyBorrow backend)
+FrameCapture::FrameCapture(const Gil& gil, PyBorrow backend, bool is_whole)
     : id_(next_id()),
+      generation_(generation),
       backend_(PyRef::to(backend)),
+      is_whole_(is_whole),
       library_(folder_of(gil, "torch")),
       standard_library_(folder_of(gil, "functools")) {}
+
+void FrameCapture::forget_all() { ++generation; }
+
+int64_t FrameCapture::graphs() { return graph_count; }
+
+uint64_t FrameCapture::id() {
+  if (const uint64_t now = generation; now != std::exchange(generation_, now)) id_ = next_id();
+  return id_;
+}
 
 // Modules of torch.nn are programs like the user's; what calls them is not.
 bool FrameCapture::is_library_code(CodeView code) const {
@@ -192,12 +207,16 @@ bool FrameCapture::is_library_code(CodeView code) const {
 PyRef FrameCapture::replacement(const Gil& gil, const FrameView& frame) {
   if (is_library_code(frame.code())) return PyRef();
   size_t mine = 0;
+  const uint64_t id = this->id();
   for (const FrameVariant& variant : record_of(gil, frame.code()).variants) {
-    if (variant.capture != id_) continue;
+    if (variant.capture != id) continue;
     if (variant.serves(frame)) return PyRef::to(variant.code);
     ++mine;
   }
-  if (mine >= kMostVariants) return PyRef();
+  if (mine >= kMostVariants) {
+    left_alone(frame, str_cat("captured ", mine, " times already, for other values"));
+    return PyRef();
+  }
   return capture(gil, frame);
 }
 
@@ -238,10 +257,20 @@ bool FrameCapture::may_cut(const Gil& gil, const FrameView& frame, const Transla
   return false;
 }
 
+namespace {
+
+std::string whole_error(const FrameCapture::Event& event) {
+  return str_cat(event.function, " is not one graph, as fullgraph demands: ", event.reason,
+                 "\n  at ", event.file, ":", event.line, "\n  what to do: ", event.advice);
+}
+
+}  // namespace
+
 PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
   const CodeView code = frame.code();
   FrameVariant variant{.capture = id_};
   Event event{std::string(code.name()), code.first_line(), "", false, {}};
+  event.file = utf8(PyBorrow(code.get()->co_filename));
   std::optional<Translator> t;
   try {
     t.emplace(gil, frame);
@@ -249,10 +278,18 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
     event.guards = described(variant);
   } catch (const GraphBreak& graph_break) {
     event.reason = graph_break.what();
+    event.id = graph_break.id();
+    event.advice = graph_break.advice();
     event.line = t->line();
     if (const std::string place = t->callee_place(); !place.empty())
       event.reason += str_cat(" (in ", place, ")");
-    if (may_cut(gil, frame, *t, graph_break.reason())) {
+    const bool concerns = may_cut(gil, frame, *t, graph_break.reason());
+    if (concerns && is_whole_) {
+      PyRef raising = raising_code(gil, code, whole_error(event));
+      tell(std::move(event));
+      return raising;
+    }
+    if (concerns) {
       const int steps = t->steps();
       t.reset();
       cut(gil, frame, steps, &variant, &event);

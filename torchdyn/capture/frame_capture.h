@@ -27,9 +27,17 @@ class FrameCapture : public Evaluator {
     std::string reason;   // empty: captured whole
     bool is_cut = false;  // captured up to there, and again from there on
     std::vector<std::string> guards;
+    std::string file = {}, advice = {};  // of a break: what to do
+    int id = 0;                          // of a break's reason
   };
 
-  FrameCapture(const Gil&, PyBorrow backend);
+  // With `is_whole`, a function that is not one graph raises RuntimeError when it is called.
+  FrameCapture(const Gil&, PyBorrow backend, bool is_whole = false);
+
+  // All captures forget what they have made.
+  static void forget_all();
+  // Graphs that backends were given, of all captures.
+  static int64_t graphs();
 
   PyRef replacement(const Gil&, const FrameView& frame) override;
   void left_alone(const FrameView& frame, std::string_view reason) noexcept override;
@@ -45,8 +53,12 @@ class FrameCapture : public Evaluator {
   bool is_library_code(CodeView code) const;
   bool may_cut(const Gil&, const FrameView& frame, const Translator& t, BreakReason reason) const;
 
-  uint64_t id_;  // of this capture among all, in the records of code objects
+  // Of this capture among all, in the records of code objects; another one after forget_all().
+  uint64_t id();
+
+  uint64_t id_, generation_;
   PyRef backend_;
+  bool is_whole_;
   std::string library_;           // the folder of torch, whose own frames are its business
   std::string standard_library_;  // that of CPython's
   std::vector<Event> events_;

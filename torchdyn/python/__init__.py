@@ -1,6 +1,7 @@
 """torchdyn: compiles what PyTorch programs compute with tensors.
 
-    compiled = torch.compile(model, backend="torchdyn")
+    compiled = torch.compile(model, backend="torchdyn")  # PyTorch's capture, or our own:
+    compiled = torchdyn.compile(model)
     y = compiled(x)                          # forward and backward run our kernels
     print(torchdyn.explain(model)(x))        # what became of it
 """
@@ -12,16 +13,21 @@ _build.check(torch.__version__)
 
 from torchdyn.graph_backend import backend  # noqa: E402  after the check
 from torchdyn import element  # noqa: E402
+from torchdyn.compiler import (  # noqa: E402
+    allow_in_graph, compile, compile_count, disable, list_backends, register_backend)
 from torchdyn.calls import CompiledCall, compile_calls  # noqa: E402
 from torchdyn.extend import register_decomposition, register_lowering  # noqa: E402
 from torchdyn.explanation import Explanation, explain  # noqa: E402
+from torchdyn import _C  # noqa: E402
 from torchdyn.options import config  # noqa: E402
 
 __version__ = _build.VERSION
-__all__ = ["CompiledCall", "Explanation", "__version__", "backend", "compile_calls", "config",
-           "element", "explain", "register_decomposition", "register_lowering", "reset"]
+__all__ = ["CompiledCall", "Explanation", "__version__", "allow_in_graph", "backend", "compile",
+           "compile_calls", "compile_count", "config", "disable", "element", "explain", "list_backends",
+           "register_backend", "register_decomposition", "register_lowering", "reset"]
 
 
 def reset() -> None:
     """Forgets all compiled code: what runs next is captured and compiled anew."""
     torch._dynamo.reset()
+    _C.forget_captures()

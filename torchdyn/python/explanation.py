@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch._dynamo.utils import counters
 
+from torchdyn import _C
 from torchdyn.graph_backend import CompiledGraph
 from torchdyn.options import chosen_options
 
@@ -76,10 +77,18 @@ def explain(function: Callable, *, mode: str | None = None,
         assert not explanation.eager_reasons
     """
     chosen_options(mode, options)  # raises here, not at the call
-    function = getattr(function, "_orig_mod", getattr(function, "_torchdynamo_orig_callable", function))
+    is_ours = hasattr(function, "capture")  # what torchdyn.compile gave
+    for name in ("_orig_mod", "_torchdyn_function", "_torchdynamo_orig_callable"):
+        function = getattr(function, name, function)
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         watched = Watched(mode, options)
+        if is_ours:
+            capture = _C.FrameCapture(watched)
+            capture.call(function, *args, **kwargs)
+            breaks = Counter(f"{e['reason']} ({e['file']}:{e['line']}; {e['advice']})"
+                             for e in capture.events if e["is_cut"])
+            return Explanation(tuple(watched.graphs), dict(breaks))
         torch.compile(function, backend=watched)(*args, **kwargs)
         return watched.explanation()
 

@@ -281,6 +281,9 @@ class ObjectMethodVariable : public Variable {
   std::string name_;
 };
 
+// From now on calls of this function are nodes of graphs. It stays alive.
+void allow_in_graph(PyBorrow function);
+
 // super(type, self).
 class SuperVariable : public Variable {
  public:

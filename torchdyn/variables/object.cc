@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/builtins/builtins.h"
 #include "torchdyn/capture/graph_break.h"
@@ -96,10 +97,19 @@ VarRef call_found_partial(Translator& t, const VarRef& self, const CallArgs& arg
   return protocol::call(t, part("func"), all);
 }
 
+aten_bridge::HashSet<PyObject*>& allowed_functions() {
+  static auto* const functions = new aten_bridge::HashSet<PyObject*>;
+  return *functions;
+}
+
 VarRef call_object(Translator& t, const VarRef& self, const CallArgs& args) {
   const bool on_tensors = std::any_of(args.positional.begin(), args.positional.end(), has_tensor) ||
                           std::any_of(args.named.begin(), args.named.end(),
                                       [](const auto& named) { return has_tensor(named.second); });
+  if (on_tensors && allowed_functions().contains(self->object().get())) {
+    t.guard_identity(*self);
+    return record_function(t, self->object(), args);
+  }
   if ((on_tensors || is_factory(self->object())) && is_tensor_function(self->object())) {
     t.guard_identity(*self);
     return record_function(t, self->object(), args, !on_tensors);
@@ -119,6 +129,10 @@ VarRef call_object(Translator& t, const VarRef& self, const CallArgs& args) {
 }
 
 }  // namespace
+
+void allow_in_graph(PyBorrow function) {
+  if (allowed_functions().insert(function.get()).second) Py_INCREF(function.get());
+}
 
 const Slots& ObjectVariable::slots() const {
   static constexpr Slots kSlots{.getattro = get_attribute_of_object,
