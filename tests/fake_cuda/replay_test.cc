@@ -210,6 +210,21 @@ TEST_F(Replay, WhatCannotBeRecordedRunsByLaunches) {
   EXPECT_EQ(graph.state(), "not one CUDA graph: an operator waits for the device");
 }
 
+TEST_F(Replay, AnInputsMemoryThatAnOperatorReturnsIsTheCallers) {
+  ReplayedGraph alias(
+      compiled("plan 1 f(arg0) -> buf0, buf1 {\n  arg0: f32[4]@cuda:0 input\n"
+               "  buf0: f32[4]@cuda:0 owned\n  buf1: f32[4]@cuda:0 extern\n  arena 0\n"
+               "  allocate buf0\n  launch k(arg0, buf0) on 3 blocks of 128\n"
+               "  call buf1 = aten::alias(self=arg0)\n}\n"),
+      fake_pool);
+  const Tensor x = at::rand({4});
+  for (int call = 0; call < 6; ++call) {
+    const Tensor given = in_host_memory(x);
+    EXPECT_TRUE(alias.run({given})[1].is_alias_of(given));
+  }
+  EXPECT_EQ(alias.state(), "not one CUDA graph: a result is an input's memory");
+}
+
 TEST_F(Replay, OneLaunchIsNoGraph) {
   const ReplayedGraph one(
       compiled(

@@ -48,6 +48,15 @@ std::string refusal(const CompiledGraph& graph) {
   return "";
 }
 
+// Whether an operator returned an input's memory.
+bool share_memory(const Tensors& outputs, const Tensors& inputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [&](const at::Tensor& output) {
+    return output.defined() && std::any_of(inputs.begin(), inputs.end(), [&](const at::Tensor& t) {
+             return t.storage().is_alias_of(output.storage());
+           });
+  });
+}
+
 int64_t bytes_of(const Tensors& tensors) {
   int64_t bytes = 0;
   for (const at::Tensor& t : tensors)
@@ -219,6 +228,10 @@ bool ReplayedGraph::record(const Tensors& inputs) {
     auto graph = pool_->record([&] { recording->outputs = inductor::run(*graph_, given); });
     if (!graph.ok()) {
       give_up(std::string(graph.status().message()));
+      return false;
+    }
+    if (share_memory(recording->outputs, given)) {
+      give_up("a result is an input's memory");
       return false;
     }
     recording->graph = *std::move(graph);
