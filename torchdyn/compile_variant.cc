@@ -338,6 +338,7 @@ void finish(TracedVariant& traced, std::span<const std::shared_ptr<const Compile
   variant.program = std::make_unique<const Program>(
       std::move(traced.captured), std::move(traced.partition.saved), std::move(traced.numbers),
       compiled, other_backward(traced, options.numerics, on_fault), variant.sizes.has_value(),
+      options.cudagraphs,
       backward_is_broken(options, variant.explanation.graphs.back().text, on_fault));
 }
 

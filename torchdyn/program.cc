@@ -90,10 +90,9 @@ aten_bridge::GraphRunner runner(std::shared_ptr<inductor::ReplayedGraph> graph) 
 }
 
 std::shared_ptr<inductor::ReplayedGraph> replayed(
-    const Captured& captured, const std::shared_ptr<const CompiledGraph>& forward,
-    bool has_symbols) {
+    const Captured& captured, const std::shared_ptr<const CompiledGraph>& forward, bool wanted) {
   const bool on_gpu = forward->plan.device.kind == aten_bridge::Device::Kind::kCuda;
-  if (!on_gpu || captured.joint.tangents > 0 || captured.draws || has_symbols) return nullptr;
+  if (!on_gpu || captured.joint.tangents > 0 || captured.draws || !wanted) return nullptr;
   return std::make_shared<inductor::ReplayedGraph>(forward);
 }
 
@@ -101,13 +100,14 @@ std::shared_ptr<inductor::ReplayedGraph> replayed(
 
 Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
                  std::vector<SymExpr> numbers, CompiledGraphs compiled, OtherBackward other,
-                 bool has_symbols, std::function<void(const aten_bridge::InternalError&)> broken)
+                 bool has_symbols, bool replays,
+                 std::function<void(const aten_bridge::InternalError&)> broken)
     : captured_(std::make_shared<const Captured>(std::move(captured))),
       tangents_of_(aten_bridge::tangents_of_gradients(captured_->joint)),
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
       compiled_(compiled.begin(), compiled.end()),
-      replayed_(replayed(*captured_, compiled_[0], has_symbols)),
+      replayed_(replayed(*captured_, compiled_[0], replays && !has_symbols)),
       other_(std::move(other)),
       broken_(std::move(broken)) {
   if (!has_symbols) fixed_ = make({});

@@ -1,6 +1,6 @@
 // What a variant runs: a captured function, compiled, for one set of sizes or for any.
 //   Program program(std::move(captured), std::move(saved), std::move(numbers), compiled, {}, false,
-//                   [](const aten_bridge::InternalError&) {});
+//                   true, [](const aten_bridge::InternalError&) {});
 //   Program::Results results = program.run(/*sizes=*/{}, inputs);
 #pragma once
 
@@ -32,10 +32,12 @@ class Program {
  public:
   using CompiledGraphs = std::span<const std::shared_ptr<const inductor::CompiledGraph>>;
   // `compiled`: forward, and backward where the capture has tangents. `numbers`: of the result.
-  // `has_symbols`: every run says their values. `broken` as in CompiledFunction.
+  // `has_symbols`: every run says their values. `replays`: calls may become one CUDA graph.
+  // `broken` as in CompiledFunction.
   Program(aten_bridge::Captured captured, std::vector<aten_bridge::SavedValue> saved,
           std::vector<aten_bridge::SymExpr> numbers, CompiledGraphs compiled, OtherBackward other,
-          bool has_symbols, std::function<void(const aten_bridge::InternalError&)> broken);
+          bool has_symbols, bool replays,
+          std::function<void(const aten_bridge::InternalError&)> broken);
 
   struct Results {
     std::vector<at::Tensor> tensors;
@@ -65,7 +67,7 @@ class Program {
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
   // The forward where no saved value of it outlives a call: on a GPU, at one set of sizes (each
-  // would have a pool of memory), without random numbers, not in training.
+  // would have a pool of memory), without random numbers, not in training, and where it is wanted.
   const std::shared_ptr<inductor::ReplayedGraph> replayed_;
   const OtherBackward other_;
   const std::function<void(const aten_bridge::InternalError&)> broken_;

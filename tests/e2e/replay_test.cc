@@ -107,6 +107,16 @@ TEST_F(Replayed, AResultThatTheProgramChanges) {
   }
 }
 
+TEST_F(Replayed, NotWhereItIsNotWanted) {
+  const auto f = [](const Tensor& x) { return x.mm(x).tanh().mm(x); };
+  Options options;
+  options.cudagraphs = false;
+  const auto compiled = compile(f, options);
+  const Tensor x = normal({16, 16}) / 4;
+  for (int call = 0; call < kCalls; ++call) EXPECT_TRUE(torch::allclose(compiled(x), f(x), 1e-4));
+  EXPECT_EQ(replay_of(compiled), "");
+}
+
 TEST_F(Replayed, RandomNumbersGoOn) {
   const auto compiled =
       compile([](const Tensor& x) { return torch::dropout(x.mm(x), 0.5, true).relu(); });

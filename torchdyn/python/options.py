@@ -9,12 +9,13 @@ from typing import Any
 
 from torchdyn import _C
 
-# What each `mode` of torch.compile sets: nothing, since kernels are not chosen by trial.
+# What each `mode` of torch.compile sets: little, since kernels are not chosen by trial, and CUDA graphs
+# are used where they can be.
 _MODES: dict[str, dict[str, Any]] = {
     "default": {},
     "reduce-overhead": {},
     "max-autotune": {},
-    "max-autotune-no-cudagraphs": {},
+    "max-autotune-no-cudagraphs": {"cudagraphs": False},
 }
 
 

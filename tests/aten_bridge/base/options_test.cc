@@ -16,14 +16,15 @@ TEST(Options, AreSetByName) {
   EXPECT_TRUE(options.fullgraph);
   EXPECT_EQ(options.recompile_limit, 16);
   EXPECT_EQ(print(options),
-            "fullgraph=true strict=false recompile_limit=16 freezing=false numerics=eager");
+            "fullgraph=true strict=false recompile_limit=16 freezing=false "
+            "cudagraphs=true numerics=eager");
 }
 
 TEST(Options, AnUnknownNameListsTheValidOnes) {
   Options options;
   EXPECT_EQ(set(options, "fullgrpah", "true").message(),
             "there is no option \"fullgrpah\"; the options are fullgraph, strict, recompile_limit, "
-            "freezing, numerics");
+            "freezing, cudagraphs, numerics");
 }
 
 TEST(Options, AWrongValueSaysWhatIsTakenAndChangesNothing) {
