@@ -7,6 +7,17 @@
 namespace torchdyn {
 namespace {
 
+// Calls it when the leaf's gradient was added to.
+void on_accumulated(const Tensor& leaf, std::function<void(const Tensor&)> call) {
+  struct Hook : torch::autograd::PostAccumulateGradHook {
+    void operator()(const torch::autograd::Variable& tensor) override { call(tensor); }
+    std::function<void(const Tensor&)> call;
+  };
+  auto hook = std::make_unique<Hook>();
+  hook->call = std::move(call);
+  torch::autograd::impl::set_post_acc_grad_hooks(leaf, std::move(hook));
+}
+
 void add_mutations(std::vector<Scenario>& all) {
   all.push_back(scenario("AnInputIsChanged", [](auto compile) {
     auto f = compile([](Tensor x) { return x.mul_(2).add_(1).sin(); });
@@ -283,6 +294,15 @@ void add_gradients(std::vector<Scenario>& all) {
     z[0].register_hook([&](const Tensor& grad) { seen_by_hook = grad; });
     (z[0] * 3).sum().backward();
     return Tensors{x.grad(), y.grad(), seen_by_hook};
+  }));
+  all.push_back(scenario("AHookOnAnAccumulatedGradient", [](auto compile) {
+    auto f = compile([](const Tensor& w, const Tensor& x) { return (w * x).sin() * 2; });
+    const Tensor w = leaf({4}), x = normal({4});
+    Tensors seen;
+    on_accumulated(w, [&](const Tensor& t) { seen.push_back(f(t, x)); });
+    for (int step = 0; step < 2; ++step) (w * w).sum().backward();
+    seen.push_back(w.grad());
+    return seen;
   }));
   all.push_back(scenario("DoubleBackward", [](auto compile) {
     auto f = compile([](const Tensor& x, const Tensor& w) { return (x.mm(w)).tanh().sum(); });

@@ -8,7 +8,7 @@ import tree
 STATIC = re.compile(r"^\s+(?:\[\[maybe_unused\]\] )?static (?!constexpr )([^=({;]*?)\s*\b\w+( = .*|[{;].*)$")
 # Types without a destructor that does anything.
 PLAIN = re.compile(
-    r"^(const )?(bool|u?int(64_t)?|Py_ssize_t|std::(atomic<\w+>|mutex|once_flag|span<.*>|array<.*>)"
+    r"^(const )?(bool|u?int(64_t)?|Py_ssize_t|std::(atomic<[\w:]+>|mutex|once_flag|span<.*>|array<.*>)"
     r"|LoweringRows|c10::DispatchKeySet)$")
 
 
