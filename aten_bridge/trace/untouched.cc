@@ -27,8 +27,8 @@ constexpr c10::DispatchKeySet kStandIns({c10::DispatchKey::Functionalize, c10::D
 class GradLock {
  public:
   explicit GradLock(const at::Tensor& tensor) {
-    if (!tensor.is_leaf() || !tensor.requires_grad()) return;
-    accumulator_ = torch::autograd::impl::grad_accumulator(tensor);
+    accumulator_ = torch::autograd::impl::try_get_grad_accumulator(tensor);
+    if (!accumulator_) return;  // nobody has a graph that ends here; making one may fail
     lock_ = std::unique_lock(OfNode::mutex(*accumulator_));
   }
 
