@@ -225,6 +225,14 @@ TEST_F(Replay, AnInputsMemoryThatAnOperatorReturnsIsTheCallers) {
   EXPECT_EQ(alias.state(), "not one CUDA graph: a result is an input's memory");
 }
 
+TEST_F(Replay, WithoutMemoryForCopiesCallsRunByLaunches) {
+  std::vector<Tensor> inputs;
+  for (int call = 0; call < 3; ++call) check(inputs.emplace_back(at::rand({4})));
+  fail_next_allocation();  // of the copy of the input that moves
+  for (int call = 0; call < 3; ++call) check(inputs.emplace_back(at::rand({4})));
+  EXPECT_THAT(graph.state(), HasSubstr("not one CUDA graph: CUDA out of memory"));
+}
+
 TEST_F(Replay, OneLaunchIsNoGraph) {
   const ReplayedGraph one(
       compiled(

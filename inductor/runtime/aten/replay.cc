@@ -1,6 +1,7 @@
 #include "inductor/runtime/aten/replay.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DeviceGuard.h>
@@ -78,8 +79,6 @@ struct ReplayedGraph::Recording {
   std::unique_ptr<RecordedGraph> graph;
   Tensors outputs;  // their memory is the pool's
 
-  bool is_free(const std::shared_ptr<Recording>& self) const { return self.use_count() == 1; }
-
   // Tensors over the outputs' memory that hold the recording.
   static Tensors lend(const std::shared_ptr<Recording>& self) {
     Tensors lent;
@@ -153,9 +152,9 @@ std::optional<Tensors> ReplayedGraph::replay(const Tensors& inputs) {
       c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
   if (pool_ && pool_->is_recording(stream)) return std::nullopt;
   if (!watch(inputs, stream)) return std::nullopt;
-  if (recordings_.empty() && !record(inputs)) return std::nullopt;
+  if (recordings_.empty() && !try_to_record(inputs)) return std::nullopt;
   const auto recording = std::find_if(recordings_.begin(), recordings_.end(),
-                                      [](const auto& r) { return r->is_free(r); });
+                                      [](const auto& r) { return r.use_count() == 1; });
   if (recording == recordings_.end()) return std::nullopt;
   const c10::impl::ExcludeDispatchKeyGuard below(kBelowAutograd);
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -183,6 +182,16 @@ bool ReplayedGraph::watch(const Tensors& inputs, void* stream) {
     calls_ = 1;
   }
   return ++calls_ > kWatched;
+}
+
+// What a recording lacks, such as memory, a run by launches may have.
+bool ReplayedGraph::try_to_record(const Tensors& inputs) {
+  try {
+    return record(inputs);
+  } catch (const std::exception& error) {
+    give_up(error.what());
+    return false;
+  }
 }
 
 bool ReplayedGraph::record(const Tensors& inputs) {

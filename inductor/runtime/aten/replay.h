@@ -42,6 +42,7 @@ class ReplayedGraph {
 
   std::optional<std::vector<at::Tensor>> replay(const std::vector<at::Tensor>& inputs);
   bool watch(const std::vector<at::Tensor>& inputs, void* stream);
+  bool try_to_record(const std::vector<at::Tensor>& inputs);
   bool record(const std::vector<at::Tensor>& inputs);
   void give_up(std::string reason);
 
