@@ -135,16 +135,8 @@ void allow_in_graph(PyBorrow function) {
 }
 
 const Slots& ObjectVariable::slots() const {
-  static constexpr Slots kSlots{.getattro = get_attribute_of_object,
-                                .setattro = set_attribute_of_object,
-                                .call = call_object,
-                                .number = special::number,
-                                .subscript = special::get_item,
-                                .set_item = special::set_item,
-                                .iterate = special::iterate,
-                                .contains = special::contains,
-                                .length = special::length,
-                                .truth = special::truth};
+  static constexpr Slots kSlots =
+      special::slots_of_class(get_attribute_of_object, set_attribute_of_object, call_object);
   return kSlots;
 }
 

@@ -192,16 +192,8 @@ VarRef make_instance(Translator& t, const VarRef& type, const CallArgs& args) {
 }
 
 const Slots& InstanceVariable::slots() const {
-  static constexpr Slots kSlots{.getattro = get_attribute_of_object,
-                                .setattro = set_attribute_of_object,
-                                .call = special::call,
-                                .number = special::number,
-                                .subscript = special::get_item,
-                                .set_item = special::set_item,
-                                .iterate = special::iterate,
-                                .contains = special::contains,
-                                .length = special::length,
-                                .truth = special::truth};
+  static constexpr Slots kSlots =
+      special::slots_of_class(get_attribute_of_object, set_attribute_of_object, special::call);
   return kSlots;
 }
 

@@ -19,5 +19,20 @@ bool contains(Translator& t, const VarRef& self, const VarRef& value);
 VarRef length(Translator& t, const VarRef& self);
 VarRef truth(Translator& t, const VarRef& self);
 
+// All of these, and how attributes are found and what a call is.
+constexpr Slots slots_of_class(decltype(Slots::getattro) get, decltype(Slots::setattro) set,
+                               decltype(Slots::call) call) {
+  return {.getattro = get,
+          .setattro = set,
+          .call = call,
+          .number = number,
+          .subscript = get_item,
+          .set_item = set_item,
+          .iterate = iterate,
+          .contains = contains,
+          .length = length,
+          .truth = truth};
+}
+
 }  // namespace special
 }  // namespace torchdyn

@@ -44,6 +44,16 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual(len(backend.graphs), graphs, compiled.capture.events)
         return backend
 
+    def assert_gradients(self, f):
+        """Of a number made of a 3 x 4 and a 4 x 5 matrix, as in eager."""
+        grads = []
+        for function in (f, captured(f)[0]):
+            torch.manual_seed(0)
+            x, w = torch.randn(3, 4, requires_grad=True), torch.randn(4, 5, requires_grad=True)
+            function(x, w).backward()
+            grads.append((x.grad, w.grad))
+        torch.testing.assert_close(*grads, rtol=0, atol=0)
+
     def assert_whole(self, function, *args):
         """As in eager, with all of it in one graph."""
         compiled, backend = captured(function)

@@ -118,13 +118,7 @@ class BreaksTest(CaptureTest):
             print(end="")
             return (y * y).sum()
 
-        grads = []
-        for function in (f, captured(f)[0]):
-            torch.manual_seed(0)
-            x, w = torch.randn(3, 4, requires_grad=True), torch.randn(4, 5, requires_grad=True)
-            function(x, w).backward()
-            grads.append((x.grad, w.grad))
-        torch.testing.assert_close(*grads, rtol=0, atol=0)
+        self.assert_gradients(f)
 
     def test_callees_that_break_are_captured_on_their_own(self):
         def inner(x):
