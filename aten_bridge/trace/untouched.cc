@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -51,11 +52,21 @@ struct TensorState {
   at::Tensor grad;
   bool requires_grad;
 
-  // By the callable. A gradient that nobody else has a handle of was accumulated by another
-  // thread's backward, and stays.
   bool grad_was_set() const {
     const GradLock lock(tensor);
-    const at::Tensor& now = tensor.unsafeGetTensorImpl()->grad();
+    return is_set_by_callable(tensor.unsafeGetTensorImpl()->grad());
+  }
+
+  void restore_grad() {
+    const GradLock lock(tensor);
+    at::Tensor& now = tensor.unsafeGetTensorImpl()->mutable_grad();
+    if (is_set_by_callable(now)) std::swap(now, grad);
+  }
+
+ private:
+  // A gradient that nobody else has a handle of was accumulated by another thread's backward, and
+  // stays.
+  bool is_set_by_callable(const at::Tensor& now) const {
     if (now.is_same(grad)) return false;
     return !now.defined() || now.use_count() > 1 || now.key_set().has_any(kStandIns);
   }
@@ -129,7 +140,7 @@ std::optional<std::string> Untouched::change() const {
 
 Untouched::~Untouched() {
   for (TensorState& before : state_->tensors) {
-    if (before.grad_was_set()) before.tensor.mutable_grad() = before.grad;
+    before.restore_grad();
     if (before.tensor.requires_grad() != before.requires_grad)
       before.tensor.unsafeGetTensorImpl()->set_requires_grad(before.requires_grad);
   }

@@ -77,8 +77,7 @@ void expect_same(const std::vector<at::Tensor>& got, const std::vector<at::Tenso
 // Sums by index would be made one by one on a GPU; ATen's kernels sort. Who lowers them there takes
 // them from here.
 bool is_left_to_aten(const std::string& op) {
-  constexpr std::string_view kOnCuda[] = {"aten::scatter_add", "aten::index_add",
-                                          "aten::index_put"};
+  constexpr std::string_view kOnCuda[] = {"aten::scatter_add", "aten::index_add"};
   return !test_device().is_cpu() &&
          std::find(std::begin(kOnCuda), std::end(kOnCuda), op) != std::end(kOnCuda);
 }
