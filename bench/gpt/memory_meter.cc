@@ -53,9 +53,10 @@ struct OnGpu {
     allocator->resetPeakStats(device.index());
     before = bytes().current;
   }
+  // What was asked for: the blocks that are given depend on what the cache held before.
   c10::CachingAllocator::Stat bytes() const {
     return allocator->getDeviceStats(device.index())
-        .allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+        .requested_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
   }
   int64_t held() const { return bytes().current - before; }
   int64_t peak() const { return bytes().peak - before; }
