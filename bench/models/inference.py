@@ -10,7 +10,7 @@ import time
 import torch
 
 from measure import ROUNDS, figures_of, kernels_of, turn
-from rows import ROWS
+from rows import ALL
 
 WARM_UP = 4   # calls after the first one: Inductor's are a run, a recording and replays
 IN_A_ROW = 20  # calls that one synchronisation ends
@@ -61,10 +61,10 @@ def measure_inference(name, backends, calls, device, batches, channels_last=Fals
     see `measure`."""
     with turn(lock, fcntl.LOCK_SH):
         torch.manual_seed(0)
-        model = ROWS[name].build().to(device).eval()
+        model = ALL[name].build().to(device).eval()
         if channels_last:
             model = model.to(memory_format=torch.channels_last)
-        prepared = {str(batch): first_calls(ROWS[name], model, batch, backends, device)
+        prepared = {str(batch): first_calls(ALL[name], model, batch, backends, device)
                     for batch in dict.fromkeys(batches)}
     with turn(lock, fcntl.LOCK_EX):
         return {batch: timed(*first, calls, top) for batch, first in prepared.items()}

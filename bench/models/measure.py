@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from rows import ROWS
+from rows import ALL
 
 WARM_UP = 3  # steps after the first one
 ROUNDS = 2   # in turns
@@ -88,17 +88,20 @@ def turn(path, kind):
 
 def measure(name, backends, steps, device, batch=None, channels_last=False, top=0, lock=None):
     """{"eager": {...}, backend: {...}}: ms a step (median), first_s, gib, losses, kernels, launches and
-    vendor_ms of a step; `top`: so many kernels by name too. Several processes with one `lock` make
-    their first steps at once and are timed one after the other."""
+    vendor_ms of a step; `top`: so many kernels by name too. Without steps, what first steps tell.
+    Several processes with one `lock` make their first steps at once and are timed one after the
+    other."""
     with turn(lock, fcntl.LOCK_SH):
         subjects, record = first_steps(name, backends, device, batch, channels_last)
+    if not steps:
+        return record
     with turn(lock, fcntl.LOCK_EX):
         return timed(subjects, record, steps, top)
 
 
 def first_steps(name, backends, device, batch, channels_last):
     """({backend: Subject}, the record so far)"""
-    row = ROWS[name]
+    row = ALL[name]
     torch.manual_seed(0)
     model, inputs = row.build().to(device).train(), row.inputs(batch or row.batch, device)
     subjects, record = {}, {}

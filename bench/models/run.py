@@ -5,15 +5,18 @@
   bench/models/run.py --inductor              Inductor's in the same process: a minute a model
   bench/models/run.py --models 'bert|gpt2' --steps 20 --top 12 --record FILE
   bench/models/run.py --jobs 8                first steps at once (they take longer so), timed in turn
+  bench/models/run.py --further               twenty-eight models more instead
   bench/models/run.py --inference             without gradients, at the row's batch and at 1
   bench/models/run.py --models vit --device cpu --batch 2 --steps 1      here, to see that it runs
 
 PYTHONPATH names the built package. Each model has a process and a cold cache of its own. A step is
-forward and backward, without optimizer. "net s" is the first step without eager's and without
-Dynamo's own capture. Of a step's kernels, those of vendors (products, convolutions, attention) are
-told by their names. Inference: the logits under autocast; "ms" of calls that are waited for, "in a
-row" of twenty calls that are waited for once; Inductor's with its CUDA graphs (reduce-overhead);
-"apart" is the distance of logits from eager's. Budget: none slower than eager.
+forward and backward, without optimizer. "net s" is the first step without Dynamo's own over eager's
+operators, in a process that has run those before; "warm s" the same of a second process over the
+first one's caches, where --warm asks for one. Of a step's kernels, those of vendors (products,
+convolutions, attention) are told by their names. Inference: the logits under autocast; "ms" of
+calls that are waited for, "in a row" of twenty calls that are waited for once; Inductor's with its
+CUDA graphs (reduce-overhead); "apart" is the distance of logits from eager's. Budget: none slower
+than eager.
 """
 import argparse
 import concurrent.futures
@@ -25,34 +28,42 @@ import subprocess
 import sys
 import tempfile
 
-LINE = "{:<14}{:<10}{:>9}{:>8}{:>9}{:>9}{:>8}{:>10}{:>10}{:>10}{:>11}"
-HEAD = ("model", "", "ms", "times", "net s", "GiB", "memory", "launches", "kernel ms", "vendor ms",
-        "loss")
+LINE = "{:<14}{:<10}{:>9}{:>8}{:>9}{:>9}{:>9}{:>8}{:>10}{:>10}{:>10}{:>11}"
+HEAD = ("model", "", "ms", "times", "net s", "warm s", "GiB", "memory", "launches", "kernel ms",
+        "vendor ms", "loss")
 INFERENCE_LINE = "{:<14}{:>6} {:<10}{:>9}{:>8}{:>10}{:>8}{:>9}{:>10}{:>10}{:>11}{:>10}"
 INFERENCE_HEAD = ("model", "batch", "", "ms", "times", "in a row", "times", "net s", "launches",
                   "kernel ms", "vendor ms", "apart")
-NOT_TIMED = ("eager", "said")  # of a record's keys
+NOT_TIMED = ("eager", "said", "warm")  # of a record's keys
 
 
 def one_model(name, arguments, lock):
     """The record of a process that measures it; None, with its words shown, where that fails."""
     with tempfile.TemporaryDirectory() as cache:
-        out = os.path.join(cache, "record.json")
-        command = [sys.executable, "-B", __file__, "--one", name, "--out", out, "--lock", lock]
-        for option in ("steps", "device", "batch", "top"):
-            if getattr(arguments, option) is not None:
-                command += [f"--{option}", str(getattr(arguments, option))]
-        command += ["--inductor"] * arguments.inductor
-        command += ["--channels-last"] * arguments.channels_last
-        command += ["--inference"] * arguments.inference
-        environment = {**os.environ, "TORCHDYN_CACHE_DIR": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        said = [line for line in done.stderr.splitlines() if line.startswith("torchdyn: ")]
-        if done.returncode:
-            print(f"{name}: {done.stderr[-600:]}")
-            return None
-        with open(out) as file:
-            return json.load(file) | {"said": said}
+        record = one_process(name, arguments, lock, cache, arguments.steps)
+        if record and arguments.warm and (warm := one_process(name, arguments, lock, cache, 0)):
+            record["warm"] = first_seconds(warm)
+        return record
+
+
+def one_process(name, arguments, lock, cache, steps):
+    out = os.path.join(cache, "record.json")
+    command = [sys.executable, "-B", __file__, "--one", name, "--out", out, "--lock", lock,
+               "--steps", str(steps)]
+    for option in ("device", "batch", "top"):
+        if getattr(arguments, option) is not None:
+            command += [f"--{option}", str(getattr(arguments, option))]
+    command += ["--inductor"] * arguments.inductor
+    command += ["--channels-last"] * arguments.channels_last
+    command += ["--inference"] * arguments.inference
+    environment = {**os.environ, "TORCHDYN_CACHE_DIR": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    said = [line for line in done.stderr.splitlines() if line.startswith("torchdyn: ")]
+    if done.returncode:
+        print(f"{name}: {done.stderr[-600:]}")
+        return None
+    with open(out) as file:
+        return json.load(file) | {"said": said}
 
 
 def show(name, record):
@@ -60,10 +71,11 @@ def show(name, record):
     for key, row in record.items():
         if key in NOT_TIMED:
             continue
-        net = net_seconds(row, record)
+        warm = record.get("warm")
         print(LINE.format(
             name, {"plain": "eager"}.get(key, key), f"{row['ms']:.2f}", f"{eager['ms'] / row['ms']:.2f}",
-            "-" if key == "plain" else f"{net:.1f}", f"{row['gib']:.2f}",
+            "-" if key == "plain" else f"{net_seconds(key, first_seconds(record)):.1f}",
+            "-" if key == "plain" or not warm else f"{net_seconds(key, warm):.1f}", f"{row['gib']:.2f}",
             f"{row['gib'] / eager['gib']:.2f}" if eager["gib"] else "-", row["launches"],
             f"{row['kernel_ms']:.1f}", f"{row['vendor_ms']:.1f}", f"{row['losses'][0]:.4f}"))
         show_top(row)
@@ -78,14 +90,19 @@ def show_inference(name, batch, record):
             name, batch, {"plain": "eager"}.get(key, key), f"{row['ms']:.2f}",
             f"{eager['ms'] / row['ms']:.2f}", f"{row['row_ms']:.2f}",
             f"{eager['row_ms'] / row['row_ms']:.2f}",
-            "-" if key == "plain" else f"{net_seconds(row, record):.1f}", row["launches"],
+            "-" if key == "plain" else f"{net_seconds(key, first_seconds(record)):.1f}", row["launches"],
             f"{row['kernel_ms']:.1f}", f"{row['vendor_ms']:.1f}", f"{row['apart']:.1e}"))
         show_top(row)
 
 
-def net_seconds(row, record):
-    """Of the first step, without Dynamo's capture and eager's."""
-    return max(row["first_s"] - max(record[key]["first_s"] for key in ("eager", "plain")), 0)
+def net_seconds(key, first_s):
+    """Of the first step, without what Dynamo takes with eager's operators in a process that has run
+    them before; seconds of each by key."""
+    return max(first_s[key] - first_s["eager"], 0)
+
+
+def first_seconds(record):
+    return {key: row["first_s"] for key, row in record.items() if key not in ("said", "warm")}
 
 
 def show_top(row):
@@ -103,7 +120,9 @@ def summary(records, figure="ms", what=""):
     for key in sorted({key for r in records for key in r} - {"plain", *NOT_TIMED}):
         times = [r["plain"][figure] / r[key][figure] for r in records if key in r]
         mean = math.exp(sum(map(math.log, times)) / len(times))
-        print(f"{key}: {mean:.2f} times eager{what} (geometric mean of {len(times)})")
+        faster = sum(time > 1 for time in times)
+        print(f"{key}: {mean:.2f} times eager{what} (geometric mean of {len(times)}; {faster} faster, "
+              f"least {min(times):.2f})")
 
 
 def inference_summary(records):
@@ -120,6 +139,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="", help="a regular expression")
+    parser.add_argument("--further", action="store_true", help="the other rows")
+    parser.add_argument("--warm", action="store_true", help="first steps over filled caches too")
     parser.add_argument("--inductor", action="store_true")
     parser.add_argument("--inference", action="store_true", help="calls without gradients")
     parser.add_argument("--steps", type=int, default=10,
@@ -133,7 +154,10 @@ def parse():
     parser.add_argument("--out", help=argparse.SUPPRESS)
     parser.add_argument("--lock", help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=1, help="models at once until they are timed")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.warm and arguments.inference:
+        parser.error("--warm is of training")
+    return arguments
 
 
 def measured(arguments):
@@ -145,8 +169,8 @@ def measured(arguments):
         return measure(arguments.one, backends, arguments.steps, arguments.device, arguments.batch,
                        *last)
     from inference import measure_inference
-    from rows import ROWS
-    batches = [arguments.batch or ROWS[arguments.one].batch, 1]
+    from rows import ALL
+    batches = [arguments.batch or ALL[arguments.one].batch, 1]
     return measure_inference(arguments.one, backends, arguments.steps, arguments.device, batches,
                              *last)
 
@@ -157,11 +181,11 @@ def main():
         with open(arguments.out, "w") as file:
             json.dump(measured(arguments), file)
         return
-    from rows import ROWS
+    from rows import FURTHER, ROWS
     print(INFERENCE_LINE.format(*INFERENCE_HEAD) if arguments.inference else LINE.format(*HEAD),
           flush=True)
     records = []
-    names = list(filter(re.compile(arguments.models).search, ROWS))
+    names = list(filter(re.compile(arguments.models).search, FURTHER if arguments.further else ROWS))
     with (tempfile.NamedTemporaryFile() as lock,
           concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool):
         found = pool.map(lambda name: one_model(name, arguments, lock.name), names)
