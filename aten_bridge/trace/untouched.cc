@@ -23,14 +23,16 @@ namespace {
 
 constexpr c10::DispatchKeySet kStandIns({c10::DispatchKey::Functionalize, c10::DispatchKey::Fake});
 
-// While one lives, no other thread's backward accumulates into the tensor's .grad: the lock is the
-// one that AccumulateGrad takes.
-class GradLock {
+// Where backward passes accumulate into a tensor's .grad, under a lock of its own. A tensor has one
+// as long as somebody holds it: while one lives, all threads accumulate under this lock.
+class Accumulator {
  public:
-  explicit GradLock(const at::Tensor& tensor) {
-    accumulator_ = torch::autograd::impl::try_get_grad_accumulator(tensor);
-    if (!accumulator_) return;  // nobody has a graph that ends here; making one may fail
-    lock_ = std::unique_lock(OfNode::mutex(*accumulator_));
+  explicit Accumulator(const at::Tensor& tensor) {
+    if (tensor.is_leaf() && tensor.requires_grad())
+      node_ = torch::autograd::impl::grad_accumulator(tensor);
+  }
+  std::unique_lock<std::mutex> lock() const {
+    return node_ ? std::unique_lock(OfNode::mutex(*node_)) : std::unique_lock<std::mutex>();
   }
 
  private:
@@ -38,38 +40,41 @@ class GradLock {
     static std::mutex& mutex(torch::autograd::Node& node) { return node.*(&OfNode::mutex_); }
   };
 
-  std::shared_ptr<torch::autograd::Node> accumulator_;
-  std::unique_lock<std::mutex> lock_;
+  std::shared_ptr<torch::autograd::Node> node_;
 };
 
-at::Tensor grad_of(const at::Tensor& tensor) {
-  const GradLock lock(tensor);
-  return tensor.unsafeGetTensorImpl()->grad();
-}
-
-struct TensorState {
-  at::Tensor tensor;
-  at::Tensor grad;
-  bool requires_grad;
+class TensorState {
+ public:
+  explicit TensorState(const at::Tensor& tensor)
+      : tensor(tensor), requires_grad(tensor.requires_grad()), accumulator_(tensor) {
+    const auto lock = accumulator_.lock();
+    grad_ = tensor.unsafeGetTensorImpl()->grad();
+  }
 
   bool grad_was_set() const {
-    const GradLock lock(tensor);
+    const auto lock = accumulator_.lock();
     return is_set_by_callable(tensor.unsafeGetTensorImpl()->grad());
   }
 
   void restore_grad() {
-    const GradLock lock(tensor);
-    at::Tensor& now = tensor.unsafeGetTensorImpl()->mutable_grad();
-    if (is_set_by_callable(now)) std::swap(now, grad);
+    const auto lock = accumulator_.lock();
+    c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+    if (is_set_by_callable(impl.grad())) std::swap(impl.mutable_grad(), grad_);
   }
+
+  const at::Tensor tensor;
+  const bool requires_grad;
 
  private:
   // A gradient that nobody else has a handle of was accumulated by another thread's backward, and
   // stays.
   bool is_set_by_callable(const at::Tensor& now) const {
-    if (now.is_same(grad)) return false;
+    if (now.is_same(grad_)) return false;
     return !now.defined() || now.use_count() > 1 || now.key_set().has_any(kStandIns);
   }
+
+  Accumulator accumulator_;
+  at::Tensor grad_;
 };
 
 struct Autocast {
@@ -115,8 +120,7 @@ struct Untouched::State {
 
 Untouched::Untouched(const CaptureInputs& inputs)
     : state_(new State{inputs, {}, watch_generators(inputs.tensors)}) {
-  for (const at::Tensor& tensor : inputs.tensors)
-    state_->tensors.push_back({tensor, grad_of(tensor), tensor.requires_grad()});
+  for (const at::Tensor& tensor : inputs.tensors) state_->tensors.emplace_back(tensor);
 }
 
 std::optional<std::string> Untouched::change() const {
