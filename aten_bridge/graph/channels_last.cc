@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <variant>
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/hash_map.h"
@@ -20,6 +21,16 @@ bool is_convolution(const Node& node) {
   if (node.op != "aten::convolution" && node.op != "aten::convolution_backward") return false;
   const TensorType& type = node.inputs()[0].type();
   return type.sizes.size() == 4 && !has_symbols(type);
+}
+
+// The filters of a convolution that mixes no channels, on a GPU: there they run in kernels of ours.
+std::optional<Value> filters_of_channels(const Node& node) {
+  const Value weight = std::get<Value>(node.arg("weight"));
+  const TensorType& type = weight.type();
+  if (type.device.kind != Device::Kind::kCuda || has_symbols(type)) return std::nullopt;
+  const bool is_alone = type.sizes[1] == SymExpr(1) && type.sizes[0].as_constant() > 1 &&
+                        std::get<SymExpr>(node.arg("groups")) == type.sizes[0];
+  return is_alone ? std::optional(weight) : std::nullopt;
 }
 
 // An image that has more than one channel and more than one place: else both layouts are one.
@@ -160,8 +171,17 @@ class Rewriter {
   }
 
   void convolution(const Node& node) {
+    const std::optional<Value> filters = filters_of_channels(node);
     write(
-        node, [&](Value v) { return last(v); }, with_last(node));
+        node, [&](Value v) { return v == filters ? channels_together(v) : last(v); },
+        with_last(node));
+  }
+
+  // Filters, one a channel, with the channels together, as the kernels that walk along them read.
+  Value channels_together(Value value) {
+    const auto [known, is_new] = filters_.try_emplace(value, value);
+    if (is_new) known->second = in_order(extract_.at(value), {1, 2, 3, 0});
+    return known->second;
   }
 
   // A view of the copy, where the graph's has no gaps and so could be made again.
@@ -193,7 +213,7 @@ class Rewriter {
   const Graph& graph_;
   const WritesAnyStrides& writes_any_strides_;
   Extract extract_{"channels_last"};
-  HashMap<Value, Value> originals_, lasts_;  // copies in the other layout
+  HashMap<Value, Value> originals_, lasts_, filters_;  // copies in the other layout
 };
 
 bool is_fast_so(DType dtype, Device::Kind device) {

@@ -4,7 +4,7 @@
 //
 // Law: the same values; inputs and outputs keep their strides. An image is copied where it enters
 // and where it leaves, or where an operator that is no kernel of ours reads it; a weight, where it
-// is one.
+// is one; on a GPU the filters of single channels too, so that the channels lie together.
 #pragma once
 
 #include <optional>

@@ -33,6 +33,7 @@ using LoweringRows = std::span<const LoweringRow>;
 // One a family, in a file of that name; table.cc lists them.
 LoweringRows activation_rows();
 LoweringRows copy_rows();
+LoweringRows depthwise_rows();
 LoweringRows diagonal_rows();
 LoweringRows extremum_rows();
 LoweringRows factory_rows();

@@ -88,6 +88,12 @@ Visit Windows::covering(const SymExpr& i, const SymExpr& j) const {
   return v;
 }
 
+SymExpr Windows::place_in_covering(const SymExpr& i, const SymExpr& j) const {
+  const int64_t before = most_covering() - 1;
+  const SymExpr at = mod(i + padding_, stride_) + (before - j) * stride_;
+  return (before + 1) * stride_ > kernel_ ? min(at, kernel_ - 1) : at;
+}
+
 SymExpr Windows::count(const SymExpr& o, bool with_padding) const {
   if (adaptive_) return in_ % out_ == 0 ? SymExpr(in_ / out_) : end(o) - first(o);
   const int64_t last_end = (out_ - 1) * stride_ - padding_ + kernel_;

@@ -30,6 +30,8 @@ class Windows {
   int64_t most_covering() const;
   Visit element(const SymExpr& o, const SymExpr& j) const;
   Visit covering(const SymExpr& i, const SymExpr& j) const;
+  // Which element of that window it is, kept inside; of windows without dilation.
+  SymExpr place_in_covering(const SymExpr& i, const SymExpr& j) const;
   // How many elements a mean over window o divides by; with padding, as ATen's ceil_mode cuts it.
   SymExpr count(const SymExpr& o, bool with_padding) const;
 

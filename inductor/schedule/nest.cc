@@ -181,6 +181,10 @@ std::vector<Parts> cut_reduction(LoopProgram& program, Parts parts, const Featur
   reduce->index = SymExpr::symbol(chunk) * size + at;
   parts.loops[0].extent = rows;
   parts.loops.insert(parts.loops.begin(), Loop{chunk, count});
+  // Lanes keep one row of sums in registers: of several rows each is walked over by itself.
+  if (features.has_lanes)
+    std::stable_partition(parts.loops.begin(), parts.loops.end() - 1,
+                          [](const Loop& l) { return l.kind == LoopKind::kSerial; });
   result.push_back(std::move(parts));
   result.push_back(std::move(sum));
   return result;
