@@ -44,6 +44,8 @@ class DeviceBackend {
   virtual absl::StatusOr<std::string> identity() const = 0;
   virtual std::string_view source_suffix() const = 0;  // ".cc", ".cu"
   virtual std::string_view binary_suffix() const = 0;  // ".so", ".cubin"
+  // How many builds gain something by running side by side.
+  virtual int most_at_once() const = 0;
   // InvalidArgument: the compiler rejected the source. The status says what went wrong, not where:
   // the caller knows the log's final name.
   virtual absl::Status build(const BuildFiles& files) const = 0;

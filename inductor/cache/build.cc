@@ -22,8 +22,6 @@ namespace {
 using aten_bridge::digest;
 using aten_bridge::str_cat;
 
-constexpr int kMostUnits = 4;
-
 // A directory of this process alone; its files go with it (loaded code stays).
 struct PrivateDirectory {
   std::string path;
@@ -102,8 +100,7 @@ class Build {
     std::vector<int64_t> sizes;
     for (const KernelToBuild& k : kernels_)
       sizes.push_back(static_cast<int64_t>(k.kernel->text.size()));
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    return split_units(sizes, std::min(cores, kMostUnits));
+    return split_units(sizes, backend_.most_at_once());
   }
 
   // Builds one unit and sets its members' results.

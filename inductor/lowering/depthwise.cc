@@ -39,7 +39,9 @@ Term load(Builder& b, const TensorRef& image, const SymExpr& n, const SymExpr& c
   return inside ? select(inside, x, number(x, 0)) : x;
 }
 
-Term plus(const Term& sum, const Term& value) { return sum ? sum + value : value; }
+Term plus(const Term& sum, const Term& a, const Term& b) {
+  return sum ? multiply_add(a, b, sum) : a * b;
+}
 
 // Into how many neighbours a row is divided, a multiple of `step`; 1 where it cannot be.
 int64_t neighbours(int64_t columns, int64_t step) {
@@ -146,7 +148,7 @@ Verdict convolution(Builder& b, const Node& node) {
     Term sum;
     for (int64_t j = 0; j < d.filter[3]; ++j) {
       const Visit column = d.windows[1].element(together * at[3] + q, j);
-      sum = plus(sum, load(b, x, at[0], at[1], row, column) * load(b, w, {at[1], 0, rows.step, j}));
+      sum = plus(sum, load(b, x, at[0], at[1], row, column), load(b, w, {at[1], 0, rows.step, j}));
     }
     sums.push_back(sum_rows(b, rows, node, part, sum));
   }
@@ -173,7 +175,7 @@ void gradient_of_input(Builder& b, const Node& node, const Depthwise& d) {
       const Visit column = d.windows[1].covering(here, k);
       const SymExpr j = d.windows[1].place_in_covering(here, k);
       sum =
-          plus(sum, load(b, gy, at[0], at[1], row, column) * load(b, w, {at[1], 0, filter_row, j}));
+          plus(sum, load(b, gy, at[0], at[1], row, column), load(b, w, {at[1], 0, filter_row, j}));
     }
     sums.push_back(sum_rows(b, rows, node, part, sum));
   }
@@ -196,8 +198,8 @@ void gradient_of_weight(Builder& b, const Node& node, const Depthwise& d) {
     Term sum;
     for (int64_t q = 0; q < together; ++q) {
       const SymExpr column = together * t + q;
-      sum = plus(sum, load(b, x, n, channel, row, d.windows[1].element(column, j)) *
-                          load(b, gy, {n, channel, r, column}));
+      sum = plus(sum, load(b, x, n, channel, row, d.windows[1].element(column, j)),
+                 load(b, gy, {n, channel, r, column}));
     }
     TensorType type = retyped(node, 1, sum.dtype());
     type.sizes = {gw.sizes[2], gw.sizes[0]};

@@ -130,6 +130,37 @@ TEST_F(OnCuda, AZeroDimensionalTensorOfTheCpuMayTakePart) {
   EXPECT_TRUE(torch::equal(compile(table)(x, y), table(x, y)));
 }
 
+// Beside ATen's in float64: values and both gradients.
+TEST_F(OnCuda, ConvolutionsOfSingleChannelsAreKernels) {
+  struct Geometry {
+    int64_t channels, size, filter, stride;
+  };
+  for (const Geometry& g :
+       {Geometry{24, 14, 3, 1}, {40, 28, 5, 2}, {96, 7, 7, 1}, {30, 13, 3, 2}}) {
+    const auto convolve = [&g](const Tensor& x, const Tensor& w) {
+      return torch::conv2d(x, w, {}, g.stride, g.filter / 2, 1, g.channels);
+    };
+    const auto options = torch::TensorOptions(test_device()).dtype(torch::kBFloat16);
+    Tensor leaves[] = {torch::randn({64, g.channels, g.size, g.size}, options).requires_grad_(),
+                       torch::randn({g.channels, 1, g.filter, g.filter}, options).requires_grad_()};
+    Tensor exact[] = {leaves[0].detach().to(torch::kDouble).requires_grad_(),
+                      leaves[1].detach().to(torch::kDouble).requires_grad_()};
+    const auto compiled = compile(convolve);
+    const Tensor got = compiled(leaves[0], leaves[1]), want = convolve(exact[0], exact[1]);
+    const Tensor tangent = torch::randn_like(got);
+    got.backward(tangent);
+    want.backward(tangent.to(torch::kDouble));
+    const auto near = [](const Tensor& a, const Tensor& b) {
+      return (a.to(torch::kDouble) - b).abs().max().item<double>() <=
+             b.abs().max().item<double>() / 128;
+    };
+    EXPECT_TRUE(near(got, want)) << g.filter;
+    for (int i : {0, 1}) EXPECT_TRUE(near(leaves[i].grad(), exact[i].grad())) << g.filter << i;
+    for (const auto& graph : explain(compiled).variants.at(0).graphs)
+      EXPECT_THAT(graph.extern_calls, ::testing::IsEmpty());
+  }
+}
+
 TEST_F(OnCuda, KernelsRunOnTheCurrentStream) {
   const auto* cuda = c10::impl::getDeviceGuardImpl(c10::kCUDA);
   const Tensor x = range(1 << 20);

@@ -1,5 +1,8 @@
 #include "inductor/backend/cpu/cpu_backend.h"
 
+#include <algorithm>
+#include <thread>
+
 #include <unistd.h>
 
 #include "inductor/backend/cpu/host_compiler.h"
@@ -7,6 +10,8 @@
 
 namespace inductor {
 namespace {
+
+constexpr unsigned kMostCompilers = 4;  // others want the cores too
 
 class CpuBackend final : public DeviceBackend {
  public:
@@ -32,6 +37,9 @@ class CpuBackend final : public DeviceBackend {
   std::string_view source_suffix() const override { return ".cc"; }
   std::string_view binary_suffix() const override { return ".so"; }
 
+  int most_at_once() const override {
+    return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMostCompilers));
+  }
   absl::Status build(const BuildFiles& files) const override {
     auto compiler = host_compiler();
     if (!compiler.ok()) return compiler.status();

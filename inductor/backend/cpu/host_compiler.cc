@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-#include "inductor/backend/cpu/process.h"
 #include "inductor/backend/file_stamp.h"
+#include "inductor/backend/process.h"
 
 namespace inductor {
 namespace {

@@ -11,6 +11,7 @@
 #include "inductor/backend/cuda/cubin.h"
 #include "inductor/backend/cuda/driver.h"
 #include "inductor/backend/cuda/nvrtc.h"
+#include "inductor/backend/cuda/nvrtc_worker.h"
 
 namespace inductor {
 namespace {
@@ -36,10 +37,11 @@ class CudaBackend final : public DeviceBackend {
   std::string_view source_suffix() const override { return ".cu"; }
   std::string_view binary_suffix() const override { return ".cubin"; }
 
+  int most_at_once() const override { return most_cubins_at_once(); }
   absl::Status build(const BuildFiles& files) const override {
     auto nvrtc = find_nvrtc();
     if (!nvrtc.ok()) return nvrtc.status();
-    return compile_cubin(*nvrtc, capability_, files);
+    return compile_cubin_anywhere(*nvrtc, capability_, files);
   }
 
   absl::StatusOr<std::vector<Launcher>> load(const std::string& file,

@@ -25,6 +25,7 @@ class TextBackend : public DeviceBackend {
   absl::StatusOr<std::string> identity() const override { return identity_; }
   std::string_view source_suffix() const override { return ".cc"; }
   std::string_view binary_suffix() const override { return ".so"; }
+  int most_at_once() const override { return 2; }
   absl::Status build(const BuildFiles& files) const override {
     ++builds;
     auto compiler = host_compiler();

@@ -52,6 +52,7 @@ class WithoutDevice final : public DeviceBackend {
   absl::StatusOr<std::string> identity() const override { return cuda_.identity(); }
   std::string_view source_suffix() const override { return cuda_.source_suffix(); }
   std::string_view binary_suffix() const override { return cuda_.binary_suffix(); }
+  int most_at_once() const override { return cuda_.most_at_once(); }
   absl::Status build(const BuildFiles& files) const override { return cuda_.build(files); }
   absl::StatusOr<std::vector<Launcher>> load(const std::string& file,
                                              std::span<const std::string> kernels) const override {

@@ -1,13 +1,16 @@
 #include "inductor/backend/cuda/nvrtc.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "inductor/backend/cuda/nvrtc_worker.h"
 #include "inductor/backend/loaded_library.h"
 #include "tests/inductor/support/cuda_compiler.h"
 #include "tests/inductor/support/scratch_directory.h"
@@ -114,6 +117,49 @@ TEST(Nvrtc, IsFoundInEveryLayoutOfLibTorch) {
     ASSERT_NE(found, "") << place;
     EXPECT_TRUE(std::filesystem::equivalent(found, nvrtc)) << found;
   }
+}
+
+// The files of one compile, and what is in them afterwards.
+struct Workplace {
+  explicit Workplace(const std::string& text) { std::ofstream(files.source) << text; }
+  std::string read(const std::string& path) const {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  ScratchDirectory folder;
+  BuildFiles files{folder.path() + "/k.cu", folder.path() + "/k.cubin", folder.path() + "/k.log"};
+};
+
+TEST(NvrtcWorker, MakesTheCubinThatThisProcessMakes) {
+  NEEDS_NVRTC();
+  ASSERT_NE(nvrtc_worker(), "") << "torchdyn_nvrtc lies beside the tests";
+  const Workplace work(kTwice);
+  ASSERT_TRUE(compile_cubin_by(nvrtc_worker(), nvrtc_of_libtorch(), 90, work.files));
+  EXPECT_EQ(work.read(work.files.binary), compile_cuda(kTwice, 90).cubin);
+}
+
+TEST(NvrtcWorker, WhatItCannotDoIsDoneHere) {
+  NEEDS_NVRTC();
+  const Workplace work("extern \"C\" __global__ void k(float* x) { *x = no_such_function(); }");
+  EXPECT_FALSE(compile_cubin_by(nvrtc_worker(), nvrtc_of_libtorch(), 90, work.files));
+  EXPECT_FALSE(compile_cubin_by("/no/such/program", nvrtc_of_libtorch(), 90, work.files));
+  const absl::Status status = compile_cubin_anywhere(nvrtc_of_libtorch(), 90, work.files);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(work.read(work.files.log), HasSubstr("no_such_function"));
+}
+
+TEST(NvrtcWorker, ManyAtOnce) {
+  NEEDS_NVRTC();
+  std::vector<std::thread> threads;
+  std::atomic<int> made{0};
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&made] {
+      const Workplace work(kTwice);
+      made += compile_cubin_anywhere(nvrtc_of_libtorch(), 90, work.files).ok() &&
+              !work.read(work.files.binary).empty();
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 8);
 }
 
 TEST(Nvrtc, AWishThatIsNoFileIsNamed) {

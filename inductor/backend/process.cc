@@ -1,4 +1,4 @@
-#include "inductor/backend/cpu/process.h"
+#include "inductor/backend/process.h"
 
 #include <cerrno>
 #include <thread>
