@@ -9,9 +9,11 @@
 namespace torchdyn {
 namespace {
 
+// One that is always decomposed never arrives at its lowering, which would be dead.
 TEST(OperatorTables, AnOperatorIsDecomposedOrLowered) {
   for (const auto& family : aten_bridge::decomposition_families())
     for (const auto& row : family) {
+      if (row.applies != nullptr) continue;  // to some arguments
       const inductor::LoweringRow* lowering = inductor::find_lowering(row.op);
       EXPECT_TRUE(lowering == nullptr || lowering->lower == nullptr) << row.op;
     }

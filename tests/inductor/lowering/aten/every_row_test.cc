@@ -7,7 +7,6 @@
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
-#include "aten_bridge/decompose/decompose.h"
 #include "aten_bridge/graph/text.h"
 #include "inductor/ir/call_text.h"
 #include "inductor/ir/text.h"
@@ -162,15 +161,6 @@ TEST(EveryLoweringRow, HasACase) {
   for (LoweringRows family : lowering_families())
     for (const LoweringRow& row : family)
       EXPECT_TRUE(!row.lower || covered.count(std::string(row.op))) << row.op;
-}
-
-// An operator that is always decomposed never arrives here, so that the row would be dead.
-TEST(EveryLoweringRow, IsOfAnOperatorThatIsNotDecomposed) {
-  for (LoweringRows family : lowering_families())
-    for (const LoweringRow& row : family) {
-      const auto* decomposition = aten_bridge::find_decomposition(row.op);
-      EXPECT_TRUE(!row.lower || !decomposition || decomposition->applies) << row.op;
-    }
 }
 
 }  // namespace
