@@ -93,4 +93,14 @@ std::string digest(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
+std::array<uint8_t, 32> sha256(std::span<const std::string_view> pieces) {
+  Sha256 sha;
+  for (std::string_view piece : pieces) sha.add(piece);
+  std::array<uint8_t, 32> bytes;
+  const auto state = sha.finish();
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
+  return bytes;
+}
+
 }  // namespace aten_bridge

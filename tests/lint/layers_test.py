@@ -23,6 +23,7 @@ ALLOWED = {
     **{f: CORE + ATEN + PYTHON for f in PYTHON},
     "torchdyn/bytecode": ("aten_bridge/base", "torchdyn/bytecode"),
     "torchdyn/cpython": ("aten_bridge/base", "aten_bridge/guards", "torchdyn/bytecode", "torchdyn/cpython"),
+    "torchdyn/package/format": CORE + ("torchdyn/package/format",),
     "torchdyn": ("aten_bridge", "inductor", "torchdyn"),
 }
 # The one door to ATen inside inductor; no other folder of it may look through, but inductor/compile.cc

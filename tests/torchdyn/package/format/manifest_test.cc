@@ -1,0 +1,112 @@
+#include "torchdyn/package/format/manifest.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::Device;
+using aten_bridge::DType;
+
+TensorType float32(std::vector<SymExpr> sizes, std::vector<SymExpr> strides) {
+  return {DType::kFloat32, Device{}, std::move(sizes), std::move(strides)};
+}
+
+Manifest example() {
+  PackagedVariant v;
+  v.name = "0";
+  v.trains = v.grad_mode = v.draws = true;
+  v.arguments = 1;
+  v.inputs = {{"arg0", float32({2, 3}, {3, 1}), 0, false},
+              {"fc.weight", float32({4, 3}, {1, 4}), std::nullopt, true}};
+  v.graph_results = 2;
+  v.results = {{.kind = "graph", .index = 0},
+               {.kind = "view_of_input", .index = 1, .sizes = {3}, .strides = {4}, .offset = 1},
+               {.kind = "undefined"}};
+  v.mutations = {{1, 1}};
+  v.assumptions = {{1, int64_t{3}, true}, {0, std::nan(""), false}};
+  v.tangents = 1;
+  v.differentiable = {true, false};
+  v.saved = {{0, -1}, {-1, 2}};
+  v.given = {true};
+  v.extern_calls = {"aten::mm"};
+  v.guards = {"grad mode is on"};
+  return {"torchdyn 0.1.0", "2.11.0", "x86-64-v3", {v}};
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, text.npos) << what;
+  return text.replace(at, what.size(), by);
+}
+
+TEST(Manifest, RoundTrips) {
+  const std::string text = to_json(example());
+  const auto read = parse_manifest(text);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(to_json(*read), text);
+  const PackagedVariant& v = read->variants.at(0);
+  EXPECT_EQ(v.inputs[1].type.strides[1], SymExpr(4));
+  EXPECT_FALSE(v.inputs[1].argument);
+  EXPECT_TRUE(std::isnan(std::get<double>(v.assumptions[1].number)));
+}
+
+TEST(Manifest, IgnoresMembersThatItDoesNotKnow) {
+  const std::string text = replaced(to_json(example()), "{", R"({"later": [1, {"a": null}],)");
+  EXPECT_TRUE(parse_manifest(text).ok());
+}
+
+TEST(Manifest, RefusesAnotherVersion) {
+  const std::string text = replaced(to_json(example()), R"("manifest": 1)", R"("manifest": 2)");
+  EXPECT_EQ(parse_manifest(text).status().message(),
+            "the manifest: of version 2; this library reads 1");
+}
+
+TEST(Manifest, RefusesIndicesOutsideTheirLists) {
+  const std::string text = to_json(example());
+  for (const auto& [what, by] : std::initializer_list<std::pair<std::string, std::string>>{
+           {R"("argument": 0)", R"("argument": 1)"},
+           {R"("argument": 0)", R"("argument": -1)"},
+           {R"("argument": 0)", R"("argument": 0.5)"},
+           {R"("arguments": 1)", R"("arguments": 1e9)"},
+           {R"("index": 1)", R"("index": 2)"},
+           {R"("result": 1)", R"("result": 99999999999)"},
+           {R"("graph_results": 2)", R"("graph_results": 1)"}})
+    EXPECT_FALSE(parse_manifest(replaced(text, what, by)).ok()) << by;
+}
+
+TEST(Manifest, RefusesWhatIsNone) {
+  for (const std::string text :
+       {"", "{", "null", "[]", R"({"manifest": 1})", R"({"manifest": {}})", "\xff\xfe"})
+    EXPECT_FALSE(parse_manifest(text).ok()) << text;
+  const std::string text = to_json(example());
+  EXPECT_FALSE(parse_manifest(replaced(text, "f32[2, 3]", "f32[2, 3")).ok());
+  EXPECT_FALSE(parse_manifest(replaced(text, "f32[2, 3]", "f32[99999999999999999999]")).ok());
+  EXPECT_FALSE(parse_manifest(replaced(text, "view_of_input", "view_of_undefined")).ok());
+}
+
+TEST(Manifest, ChecksInputsAndNamesThem) {
+  const PackagedInput input = example().variants[0].inputs[0];
+  EXPECT_TRUE(check_input(input, float32({2, 3}, {3, 1})));
+  EXPECT_EQ(check_input(input, float32({2, 4}, {4, 1})).reason(),
+            "input 0 (arg0): expected f32[2, 3], given f32[2, 4]");
+  EXPECT_EQ(check_input(input, float32({2, 3}, {1, 2})).reason(),
+            "input 0 (arg0): expected f32[2, 3], given f32[2, 3]{1, 2}");
+  EXPECT_EQ(check_input(input, float32({6}, {1})).reason(),
+            "input 0 (arg0): expected f32[2, 3], given f32[6]");
+  TensorType other = float32({2, 3}, {3, 1});
+  other.dtype = DType::kFloat64;
+  EXPECT_FALSE(check_input(input, other));
+}
+
+TEST(Manifest, LooksAtNoStrideThatSaysNothing) {
+  const PackagedInput one = {"x", float32({1, 3}, {3, 1}), 0};
+  EXPECT_TRUE(check_input(one, float32({1, 3}, {77, 1})));
+  const PackagedInput empty = {"x", float32({0, 3}, {3, 1}), 0};
+  EXPECT_TRUE(check_input(empty, float32({0, 3}, {1, 1})));
+}
+
+}  // namespace
+}  // namespace torchdyn
