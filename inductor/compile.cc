@@ -1,6 +1,8 @@
 #include "inductor/compile.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_join.h"
@@ -14,6 +16,7 @@
 #include "aten_bridge/graph/text.h"
 #include "inductor/backend/device_backend.h"
 #include "inductor/cache/kernel_cache.h"
+#include "inductor/cache/private_directory.h"
 #include "inductor/ir/text.h"
 #include "inductor/lowering/lowering.h"
 #include "inductor/passes/passes.h"
@@ -213,17 +216,69 @@ absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Pl
   }
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
-    std::span<const Graph* const> graphs, Numerics numerics, OnFault on_fault) {
-  Timing timing;
+absl::StatusOr<std::vector<Planned>> plan_graphs(std::span<const Graph* const> graphs,
+                                                 Numerics numerics, Timing& timing) {
   std::vector<Planned> planned;
   for (const Graph* graph : graphs) {
     auto one = plan_graph(*graph, numerics, {}, timing);
     if (!one.ok()) return one.status();
     planned.push_back(*std::move(one));
   }
+  return planned;
+}
+
+// All kernels, equal ones once, as one binary's bytes.
+absl::StatusOr<std::string> build_for_target(const DeviceBackend& backend,
+                                             std::span<const Planned> planned) {
+  std::map<std::string_view, const EmittedKernel*> by_name;
+  for (const Planned& one : planned)
+    for (const EmittedKernel& kernel : one.kernels) by_name.emplace(kernel.name, &kernel);
+  if (by_name.empty()) return std::string();
+  std::vector<const EmittedKernel*> kernels;
+  for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  auto directory = PrivateDirectory::make();
+  if (!directory.ok()) return directory.status();
+  auto files = CacheDirectory(directory->path(), default_cache_limit())
+                   .stage("package", backend.source_suffix(), backend.assemble(kernels).text,
+                          backend.binary_suffix());
+  if (!files.ok()) return files.status();
+  if (absl::Status built = backend.build_for_target(*files); !built.ok()) return built;
+  std::ifstream file(files->binary, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return absl::UnavailableError("cannot read " + files->binary);
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<AheadOfTime> compile_ahead(std::span<const Graph* const> graphs, Numerics numerics) {
+  Timing timing;
+  auto planned = plan_graphs(graphs, numerics, timing);
+  if (!planned.ok()) return planned.status();
+  // What a compiler rejects was left to ATen when the graphs were compiled, and is found again.
+  auto launchers = build_or_leave(*planned, OnFault::kReport, timing);
+  if (!launchers.ok()) return launchers.status();
+  AheadOfTime ahead;
+  for (Planned& one : *planned) {
+    if (one.backend != (*planned)[0].backend)
+      return absl::UnimplementedError("graphs on several devices in one package");
+    ahead.plans.push_back(one.plan);
+  }
+  if (planned->empty()) return ahead;
+  const DeviceBackend& backend = *(*planned)[0].backend;
+  auto binary = build_for_target(backend, *planned);
+  if (!binary.ok()) return binary.status();
+  ahead.binary = *std::move(binary);
+  ahead.target = backend.target();
+  return ahead;
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
+    std::span<const Graph* const> graphs, Numerics numerics, OnFault on_fault) {
+  Timing timing;
+  auto planned_graphs = plan_graphs(graphs, numerics, timing);
+  if (!planned_graphs.ok()) return planned_graphs.status();
+  std::vector<Planned>& planned = *planned_graphs;
 
   auto launchers = build_or_leave(planned, on_fault, timing);
   if (!launchers.ok()) return launchers.status();

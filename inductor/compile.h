@@ -28,4 +28,14 @@ absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
     aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault,
     OnFault on_fault = OnFault::kLeaveRepro);
 
+// For a file that runs elsewhere: plans as data, and the kernels of all as one binary for machines
+// like `target`; none where there are no kernels. Unimplemented: graphs on several devices.
+struct AheadOfTime {
+  std::vector<KernelPlan> plans;  // one a graph
+  std::string binary;
+  std::string target;
+};
+absl::StatusOr<AheadOfTime> compile_ahead(std::span<const aten_bridge::Graph* const> graphs,
+                                          aten_bridge::Numerics numerics);
+
 }  // namespace inductor

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -14,6 +12,7 @@
 #include "aten_bridge/base/digest.h"
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/base/str_cat.h"
+#include "inductor/cache/private_directory.h"
 #include "inductor/cache/units.h"
 
 namespace inductor {
@@ -21,24 +20,6 @@ namespace {
 
 using aten_bridge::digest;
 using aten_bridge::str_cat;
-
-// A directory of this process alone; its files go with it (loaded code stays).
-struct PrivateDirectory {
-  std::string path;
-  ~PrivateDirectory() {
-    std::error_code ignored;
-    if (!path.empty()) std::filesystem::remove_all(path, ignored);
-  }
-};
-
-absl::StatusOr<std::string> make_private_directory() {
-  std::error_code error;
-  std::string path = std::filesystem::temp_directory_path(error).string();
-  if (error) path = "/tmp";
-  path += "/torchdyn-XXXXXX";
-  if (!mkdtemp(path.data())) return absl::UnavailableError(absl::StrCat("cannot make ", path));
-  return path;
-}
 
 // In parallel, the last on this thread, and with it those for which there is no thread. What any of
 // them raises is raised when all have ended.
@@ -131,10 +112,9 @@ class Build {
   }
 
   bool builds_the_preamble() const {
-    auto path = make_private_directory();
-    if (!path.ok()) return false;
-    const PrivateDirectory keeper{*path};
-    auto files = CacheDirectory(*path, default_cache_limit())
+    const auto directory = PrivateDirectory::make();
+    if (!directory.ok()) return false;
+    auto files = CacheDirectory(directory->path(), default_cache_limit())
                      .stage("preamble", backend_.source_suffix(), backend_.preamble(),
                             backend_.binary_suffix());
     return files.ok() && backend_.build(*files).ok();
@@ -177,11 +157,10 @@ class Build {
     aten_bridge::say_once(directory_.path(),
                           str_cat("kernels are not kept: the cache directory ", directory_.path(),
                                   " cannot be written; set TORCHDYN_CACHE_DIR to one that can"));
-    auto path = make_private_directory();
-    if (!path.ok()) return path.status();
-    PrivateDirectory keeper{*path};
-    launchers = build_in(CacheDirectory(*path, default_cache_limit()), members, log);
-    if (!launchers.ok()) keeper.path.clear();  // the log is worth keeping
+    auto directory = PrivateDirectory::make();
+    if (!directory.ok()) return directory.status();
+    launchers = build_in(CacheDirectory(directory->path(), default_cache_limit()), members, log);
+    if (!launchers.ok()) directory->keep();  // the log is worth keeping
     return launchers;
   }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "inductor/backend/cpu/host_compiler.h"
+#include "inductor/backend/cpu/processor.h"
 #include "inductor/backend/cpu/shared_object.h"
 
 namespace inductor {
@@ -45,6 +46,14 @@ class CpuBackend final : public DeviceBackend {
     if (!compiler.ok()) return compiler.status();
     return compile_shared_object(*compiler, files);
   }
+
+  absl::Status build_for_target(const BuildFiles& files) const override {
+    auto compiler = host_compiler();
+    if (!compiler.ok()) return compiler.status();
+    // Without symbols, of which one is the source's temporary name.
+    return compile_shared_object(*compiler, files, {"-march=" + target(), "-s"});
+  }
+  std::string target() const override { return processor_level(); }
 
   absl::StatusOr<std::vector<Launcher>> load(const std::string& file,
                                              std::span<const std::string> kernels) const override {

@@ -22,7 +22,6 @@ namespace {
 const char* const kFlags[] = {
     "-std=c++20",
     "-O2",  // kernels are vectors already: -O3 makes none of them faster, but takes a third longer
-    "-march=native",
     "-ffp-contract=off",   // a * b + c rounds twice, as ATen does
     "-fno-math-errno",     // no errno: sqrt and its like are instructions
     "-fno-trapping-math",  // nobody reads the exception flags: selects become blends
@@ -116,8 +115,10 @@ absl::StatusOr<HostCompiler> host_compiler() {
 }
 
 absl::Status compile_shared_object(const HostCompiler& compiler, const BuildFiles& files,
+                                   const std::vector<std::string>& machine,
                                    std::chrono::milliseconds timeout) {
   std::vector<std::string> argv = compiler.command;
+  argv.insert(argv.end(), machine.begin(), machine.end());
   argv.insert(argv.end(), std::begin(kFlags), std::end(kFlags));
   argv.insert(argv.end(), {"-x", "c++", files.source, "-x", "none", "-o", files.binary, "-lgcc"});
   auto code = run_process(argv, files.log, timeout);

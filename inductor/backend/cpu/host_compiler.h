@@ -25,8 +25,10 @@ struct HostCompiler {
 // when there is none.
 absl::StatusOr<HostCompiler> host_compiler();
 
-// InvalidArgument when the compiler ended by itself with an error.
+// InvalidArgument when the compiler ended by itself with an error. `machine`: flags that say what
+// the code is to run on.
 absl::Status compile_shared_object(const HostCompiler& compiler, const BuildFiles& files,
+                                   const std::vector<std::string>& machine = {"-march=native"},
                                    std::chrono::milliseconds timeout = std::chrono::minutes(5));
 
 }  // namespace inductor

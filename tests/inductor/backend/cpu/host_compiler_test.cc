@@ -81,7 +81,7 @@ TEST(HostCompiler, ACompilerThatHangsIsGivenUp) {
   Variable wish("TORCHDYN_CXX", make_program(folder, "cxx", "sleep 30"));
   const BuildFiles files{folder.path() + "/k.cc", folder.path() + "/k.so", folder.path() + "/log"};
   const auto status =
-      compile_shared_object(*host_compiler(), files, std::chrono::milliseconds(100));
+      compile_shared_object(*host_compiler(), files, {}, std::chrono::milliseconds(100));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
 }
 
