@@ -203,6 +203,8 @@ class Engine {
   Answer call(Leaves& leaves, TraceRef trace, const DynamicSizes* sizes = nullptr);
   void eager_succeeded(Leaves& leaves, std::string reason);
   Explanation explain() const;
+  // package.h
+  void save(const std::string& path) const;
 
  private:
   struct Impl;
@@ -275,6 +277,7 @@ class Compiled {
   }
 
   Explanation explain() const { return engine_->explain(); }
+  void save(const std::string& path) const { engine_->save(path); }  // package.h
 
  private:
   template <class Trace>

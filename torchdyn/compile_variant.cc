@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
 
 #include "aten_bridge/base/broken.h"
 #include "aten_bridge/base/dump.h"
@@ -112,6 +113,9 @@ std::unique_ptr<Variant> guard_call(const Call& call, const std::vector<std::str
                                     std::optional<SizeGuards> sizes) {
   auto variant = std::make_unique<Variant>();
   variant->host = HostGuards::record(call, /*numbers_may_change=*/sizes.has_value());
+  variant->grad_mode = c10::GradMode::is_enabled();
+  for (const at::Tensor& t : call.leaves.tensors)
+    variant->argument_requires_grad.push_back(t.requires_grad());
   variant->duplicates = Duplicates::find(call.tensors);
   const auto is_argument = [&](int tensor) {
     return static_cast<size_t>(tensor) < call.leaves.tensors.size();

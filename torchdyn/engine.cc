@@ -16,6 +16,7 @@
 #include "aten_bridge/trace/capture.h"
 #include "torchdyn/broken.h"
 #include "torchdyn/compile.h"
+#include "torchdyn/package/save.h"
 #include "torchdyn/shortage.h"
 #include "torchdyn/variant.h"
 
@@ -313,6 +314,16 @@ void Engine::eager_succeeded(Leaves& leaves, std::string reason) {
   std::unique_ptr<Variant> variant = guard_call(call, impl_->names(call));
   variant->eager_reason = std::move(reason);
   impl_->publish(std::move(variant));
+}
+
+void Engine::save(const std::string& path) const {
+  std::vector<const Variant*> variants;  // oldest first
+  {
+    const std::lock_guard lock(impl_->mutex);
+    for (const Variant* v = impl_->variants; v != nullptr; v = v->next)
+      if (v->host.is_current() && !v->is_replaced) variants.insert(variants.begin(), v);
+  }
+  save_variants(variants, impl_->options, path);
 }
 
 Explanation Engine::explain() const {

@@ -51,6 +51,12 @@ void add_names(const torch::nn::Module& module, const std::string& prefix,
 }  // namespace
 
 void ModuleState::add(const torch::nn::Module& module) {
+  add_alone(module);
+  for (const auto& child : children(module))
+    if (child.value()) add(*child.value());
+}
+
+void ModuleState::add_alone(const torch::nn::Module& module) {
   modules.push_back(&module);
   std::uint64_t flag = module.is_training() ? 1 : 0;
   for_each_tensor(module, [&](const std::string&, const at::Tensor& t) {
@@ -58,8 +64,6 @@ void ModuleState::add(const torch::nn::Module& module) {
     if (t.defined()) tensors.push_back(t);
   });
   flags.push_back(flag);
-  for (const auto& child : children(module))
-    if (child.value()) add(*child.value());
 }
 
 std::vector<std::string> state_names(const torch::nn::Module& module, const std::string& prefix) {

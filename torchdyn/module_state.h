@@ -24,6 +24,7 @@ struct ModuleState {
   std::vector<std::uint64_t> flags;
 
   void add(const torch::nn::Module& module);
+  void add_alone(const torch::nn::Module& module);  // without its submodules
 };
 
 // The names of the tensors that add() collects, "prefix.layer.weight", in the same order.

@@ -47,6 +47,10 @@ class Program {
   // the function changes. AssumptionFailed: what capture read from values is otherwise now; nothing
   // has changed then.
   Results run(const aten_bridge::Samples& sizes, std::span<const at::Tensor> inputs) const;
+  // What it is made of, for a package.
+  const aten_bridge::Captured& captured() const { return *captured_; }
+  const std::vector<aten_bridge::SavedValue>& saved() const { return saved_; }
+  const std::vector<bool>& given() const { return other_.given; }
   // Explanation::Variant::replay
   std::string replay() const;
 

@@ -113,6 +113,15 @@ std::vector<std::string> HostGuards::describe() const {
   return lines;
 }
 
+std::vector<std::shared_ptr<const torch::nn::Module>> HostGuards::modules() const {
+  std::vector<std::shared_ptr<const torch::nn::Module>> alive;
+  for (const auto& [address, module] : modules_) {
+    alive.push_back(module.lock());
+    if (!alive.back()) return {};
+  }
+  return alive;
+}
+
 Explanation::Variant Variant::explain() const {
   Explanation::Variant explained = explanation;
   if (program) explained.replay = program->replay();

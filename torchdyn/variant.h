@@ -54,6 +54,8 @@ class HostGuards {
   // "argument 2 changed from 3 to 4"; empty when all hold.
   std::string explain_failure(const Call& call) const;
   std::vector<std::string> describe() const;
+  // Those of the call, in its order; none where one of them is gone.
+  std::vector<std::shared_ptr<const torch::nn::Module>> modules() const;
 
  private:
   std::vector<internal::Constant> constants_;
@@ -65,6 +67,8 @@ class HostGuards {
 
 struct Variant {
   HostGuards host;
+  bool grad_mode = false;                    // of the call that it was made for
+  std::vector<bool> argument_requires_grad;  // one a tensor among its arguments
   Duplicates duplicates;
   std::optional<SizeGuards> sizes;  // none: `host` and `inputs` have them
   std::optional<aten_bridge::InputGuards> inputs;

@@ -1,0 +1,61 @@
+#include "torchdyn/package/stored_weights.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/trace/convert.h"
+#include "torchdyn/package/format/safetensors.h"
+
+namespace torchdyn {
+
+using aten_bridge::str_cat;
+using aten_bridge::Verdict;
+
+std::vector<int64_t> order_of_strides(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+  std::vector<int64_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    if (strides[a] != strides[b]) return strides[a] > strides[b];
+    return sizes[a] > sizes[b] && sizes[b] == 1;  // a stride of one element says nothing
+  });
+  return order;
+}
+
+Verdict StoredWeights::add(const std::string& name, const at::Tensor& tensor) {
+  for (const Weight& known : weights_) {
+    if (known.name != name) continue;
+    if (known.tensor.is_same(tensor)) return Verdict::yes();
+    return Verdict::no(str_cat("two weights named ", name));
+  }
+  if (tensor.layout() != c10::kStrided || tensor.is_mkldnn() || tensor.is_conj() || tensor.is_neg())
+    return Verdict::no(str_cat("weight ", name, " has a layout that packages do not keep"));
+  if (!tensor.is_non_overlapping_and_dense())
+    return Verdict::no(str_cat("weight ", name, " has gaps or repeats elements in memory"));
+  const at::Tensor ordered =
+      tensor.detach().permute(order_of_strides(tensor.sizes(), tensor.strides()));
+  weights_.push_back({name, tensor, ordered.cpu().contiguous()});
+  return Verdict::yes();
+}
+
+absl::StatusOr<std::vector<std::string_view>> StoredWeights::section() {
+  std::stable_sort(weights_.begin(), weights_.end(), [](const Weight& a, const Weight& b) {
+    return a.bytes.element_size() > b.bytes.element_size();
+  });
+  std::vector<StoredTensor> tensors;
+  std::vector<std::string_view> pieces = {{}};
+  for (const Weight& weight : weights_) {
+    const std::string_view bytes(static_cast<const char*>(weight.bytes.const_data_ptr()),
+                                 weight.bytes.nbytes());
+    tensors.push_back({weight.name, aten_bridge::to_dtype(weight.bytes.scalar_type()),
+                       weight.bytes.sizes().vec(), bytes});
+    pieces.push_back(bytes);
+  }
+  auto header = safetensors_header(tensors);
+  if (!header.ok()) return header.status();
+  header_ = *std::move(header);
+  pieces[0] = header_;
+  return pieces;
+}
+
+}  // namespace torchdyn
