@@ -24,6 +24,10 @@ ALLOWED = {
     "torchdyn/bytecode": ("aten_bridge/base", "torchdyn/bytecode"),
     "torchdyn/cpython": ("aten_bridge/base", "aten_bridge/guards", "torchdyn/bytecode", "torchdyn/cpython"),
     "torchdyn/package/format": CORE + ("torchdyn/package/format",),
+    "torchdyn/package/plain": CORE + STAGES + (
+        "inductor/runtime/core", "inductor/backend", "torchdyn/package/format", "torchdyn/package/plain"),
+    "torchdyn/c_api": ("torchdyn/c_api", "torchdyn/package/format", "torchdyn/package/plain") + CORE,
+    "torchdyn/c_api/aten": ("aten_bridge", "torchdyn"),
     "torchdyn": ("aten_bridge", "inductor", "torchdyn"),
 }
 # The one door to ATen inside inductor; no other folder of it may look through, but inductor/compile.cc

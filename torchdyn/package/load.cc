@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
@@ -12,16 +10,10 @@
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/convert.h"
-#include "inductor/backend/cpu/processor.h"
-#include "inductor/backend/cpu/shared_object.h"
 #include "inductor/runtime/aten/run.h"
 #include "torchdyn/package.h"
-#include "torchdyn/package/format/container.h"
-#include "torchdyn/package/format/manifest.h"
-#include "torchdyn/package/format/mapped_file.h"
-#include "torchdyn/package/format/safetensors.h"
+#include "torchdyn/package/plain/package_file.h"
 #include "torchdyn/package/results.h"
-#include "torchdyn/package/stored_weights.h"
 #include "torchdyn/program.h"
 
 namespace torchdyn {
@@ -30,8 +22,6 @@ namespace {
 using aten_bridge::Captured;
 using aten_bridge::str_cat;
 using inductor::CompiledGraph;
-using inductor::KernelPlan;
-using inductor::Launch;
 
 template <class T>
 T value_of(absl::StatusOr<T> value, std::string_view what) {
@@ -51,13 +41,6 @@ std::vector<int64_t> constants(const std::vector<SymExpr>& exprs) {
   return values;
 }
 
-std::vector<std::string> kernels_of(const KernelPlan& plan) {
-  std::vector<std::string> names;
-  for (const auto& step : plan.steps)
-    if (auto* launch = std::get_if<Launch>(&step)) names.push_back(launch->kernel);
-  return names;
-}
-
 }  // namespace
 
 struct Package::Impl {
@@ -71,47 +54,25 @@ namespace {
 class Loader {
  public:
   explicit Loader(const std::string& path)
-      : path_(path),
-        file_(value_of(MappedFile::open(path), "torchdyn::load")),
-        container_(value_of(Container::parse(file_->bytes()), path)) {}
+      : path_(path), file_(value_of(PackageFile::open(path), "torchdyn::load")) {}
 
   std::shared_ptr<const Package::Impl> load() {
     auto impl = std::make_shared<Package::Impl>();
-    impl->manifest = section("manifest.json");
-    Manifest manifest = value_of(parse_manifest(impl->manifest), path_);
-    if (!inductor::runs_here(manifest.target))
-      throw PackageError(str_cat(path_, ": its kernels are for ", manifest.target,
-                                 ", which this processor is not"));
-    read_weights();
-    for (const PackagedVariant& variant : manifest.variants) {
-      read_plan(variant, "forward");
-      if (variant.trains) read_plan(variant, "backward");
-    }
-    load_kernels();
-    for (PackagedVariant& variant : manifest.variants)
-      impl->variants.push_back(load_variant(std::move(variant)));
+    impl->manifest = file_->manifest_text();
+    for (const PackagedVariant& variant : file_->manifest().variants)
+      impl->variants.push_back(load_variant(variant));
     impl->weights = std::move(weights_in_order_);
     return impl;
   }
 
  private:
-  std::string_view section(std::string_view name) const {
-    return value_of(container_.checked_bytes(name), path_);
-  }
-
-  void read_weights() {
-    const auto bytes = value_of(container_.bytes("weights.safetensors"), path_);
-    for (StoredTensor& tensor : value_of(parse_safetensors(bytes), path_))
-      stored_.emplace(tensor.name, tensor);
-  }
-
-  LoadedVariant load_variant(PackagedVariant v) {
+  LoadedVariant load_variant(const PackagedVariant& v) {
     LoadedVariant loaded;
+    loaded.described = v;
     for (const PackagedInput& input : v.inputs)
       loaded.weights.push_back(input.argument ? at::Tensor() : weight(input));
     std::vector<std::shared_ptr<const CompiledGraph>> graphs = {compiled(v, "forward")};
     if (v.trains) graphs.push_back(compiled(v, "backward"));
-    check_shapes(v, graphs);
     std::vector<aten_bridge::SavedValue> saved;
     for (auto [primal, result] : v.saved) saved.push_back({primal, result});
     // Nothing is compiled: a tangent that was not expected is served by the joint graph.
@@ -121,75 +82,29 @@ class Loader {
     loaded.program = std::make_unique<const Program>(
         captured(v), std::move(saved), std::vector<SymExpr>(), graphs, std::move(other),
         /*has_symbols=*/false, /*replays=*/false, [](const aten_bridge::InternalError&) {});
-    loaded.described = std::move(v);
     return loaded;
   }
 
   // A tensor over the mapped file; one and the same for every variant.
   at::Tensor weight(const PackagedInput& input) {
     if (auto known = weights_.find(input.name); known != weights_.end()) return known->second;
-    const auto found = stored_.find(input.name);
-    if (found == stored_.end()) throw PackageError(str_cat(path_, ": no weight ", input.name));
-    const StoredTensor& stored = found->second;
-    const std::vector<int64_t> sizes = constants(input.type.sizes);
-    const std::vector<int64_t> strides = constants(input.type.strides);
-    std::vector<int64_t> ordered;
-    for (int64_t d : order_of_strides(sizes, strides)) ordered.push_back(sizes[d]);
-    const bool has_its_bytes =
-        inductor::span_bytes(input.type) == static_cast<int64_t>(stored.bytes.size());
-    if (stored.dtype != input.type.dtype || stored.sizes != ordered || !has_its_bytes)
-      throw PackageError(str_cat(path_, ": weight ", input.name, " is not ", print(input.type)));
     at::Tensor tensor = at::from_blob(
-        const_cast<char*>(stored.bytes.data()), sizes, strides, [file = file_](void*) {},
-        aten_bridge::to_scalar_type(stored.dtype));
+        const_cast<char*>(file_->weight(input).data()), constants(input.type.sizes),
+        constants(input.type.strides), [file = file_](void*) {},
+        aten_bridge::to_scalar_type(input.type.dtype));
     if (input.requires_grad) tensor.requires_grad_(true);
     weights_.emplace(input.name, tensor);
     weights_in_order_.emplace_back(input.name, tensor);
     return tensor;
   }
 
-  void read_plan(const PackagedVariant& v, std::string_view graph) {
-    const std::string name = section_name(v, graph, "plan");
-    KernelPlan plan = value_of(inductor::parse_plan(section(name)), name);
-    const absl::Status valid = inductor::verify(plan);
-    if (!valid.ok()) throw PackageError(str_cat(name, ": ", std::string(valid.message())));
-    plans_.emplace(name, std::move(plan));
-  }
-
-  // One library has the kernels of all plans.
-  void load_kernels() {
-    std::set<std::string> unique;
-    for (const auto& [name, plan] : plans_)
-      for (std::string& kernel : kernels_of(plan)) unique.insert(std::move(kernel));
-    if (unique.empty()) return;
-    const std::vector<std::string> names(unique.begin(), unique.end());
-    const auto launchers =
-        value_of(inductor::load_shared_object_bytes(section("kernels/cpu.so"), names), path_);
-    for (size_t i = 0; i < names.size(); ++i) kernels_.emplace(names[i], launchers[i]);
-  }
-
-  std::shared_ptr<const CompiledGraph> compiled(const PackagedVariant& v, std::string_view graph) {
-    const std::string name = section_name(v, graph, "plan");
+  std::shared_ptr<const CompiledGraph> compiled(const PackagedVariant& v,
+                                                std::string_view graph) const {
     auto compiled = std::make_shared<CompiledGraph>();
-    compiled->plan = std::move(plans_.at(name));
-    for (const std::string& kernel : kernels_of(compiled->plan))
-      compiled->launchers.push_back(kernels_.at(kernel));
-    compiled->linked = value_of(inductor::link(compiled->plan), name);
+    compiled->plan = file_->plan(v, graph);
+    compiled->launchers = file_->launchers(compiled->plan);
+    compiled->linked = value_of(inductor::link(compiled->plan), path_);
     return compiled;
-  }
-
-  // What Program relies on, beyond what the manifest's reader checks.
-  void check_shapes(const PackagedVariant& v,
-                    const std::vector<std::shared_ptr<const CompiledGraph>>& graphs) const {
-    const KernelPlan& forward = graphs[0]->plan;
-    bool fits = forward.inputs.size() == v.inputs.size() &&
-                forward.outputs.size() >= static_cast<size_t>(v.graph_results);
-    for (size_t i = 0; fits && i < v.inputs.size(); ++i)
-      fits = forward.buffers[forward.inputs[i]].type == v.inputs[i].type;
-    for (auto [primal, result] : v.saved)
-      fits = fits && (primal >= 0) != (result >= 0) &&
-             result < static_cast<int>(forward.outputs.size());
-    if (!fits) throw PackageError(str_cat(path_, ": variant ", v.name, " is not as its plan"));
   }
 
   Captured captured(const PackagedVariant& v) const {
@@ -199,7 +114,8 @@ class Loader {
     captured.joint.tangents = v.tangents;
     if (v.trains) {
       const std::string name = section_name(v, "joint", "graph");
-      captured.joint.graph = value_of(aten_bridge::parse_graph(section(name)), name);
+      captured.joint.graph =
+          value_of(aten_bridge::parse_graph(value_of(file_->section(name), path_)), name);
       if (captured.joint.graph.inputs().size() != v.inputs.size() + v.tangents ||
           captured.joint.graph.outputs().size() != v.graph_results + v.inputs.size())
         throw PackageError(str_cat(name, " is not as the manifest says"));
@@ -214,13 +130,9 @@ class Loader {
   }
 
   const std::string path_;
-  const std::shared_ptr<const MappedFile> file_;
-  const Container container_;
-  aten_bridge::HashMap<std::string, StoredTensor> stored_;
+  const std::shared_ptr<const PackageFile> file_;
   aten_bridge::HashMap<std::string, at::Tensor> weights_;
   std::vector<std::pair<std::string, at::Tensor>> weights_in_order_;
-  std::map<std::string, KernelPlan> plans_;  // by section
-  std::map<std::string, inductor::Launcher> kernels_;
 };
 
 // ---- Calls

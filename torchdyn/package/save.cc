@@ -123,6 +123,7 @@ class Saver {
     manifest_.producer = str_cat("torchdyn ", TORCHDYN_VERSION);
     manifest_.torch = TORCH_VERSION;
     manifest_.target = ahead->target;
+    manifest_.calls_sleef = ahead->binary.find("Sleef_") != std::string::npos;
 
     std::vector<std::pair<std::string, std::string>> texts;
     for (size_t i = 0; i < compiled_.size(); ++i)

@@ -1,26 +1,16 @@
 #include "torchdyn/package/stored_weights.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/trace/convert.h"
 #include "torchdyn/package/format/safetensors.h"
+#include "torchdyn/package/format/stored_order.h"
 
 namespace torchdyn {
 
 using aten_bridge::str_cat;
 using aten_bridge::Verdict;
-
-std::vector<int64_t> order_of_strides(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
-  std::vector<int64_t> order(sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    if (strides[a] != strides[b]) return strides[a] > strides[b];
-    return sizes[a] > sizes[b] && sizes[b] == 1;  // a stride of one element says nothing
-  });
-  return order;
-}
 
 Verdict StoredWeights::add(const std::string& name, const at::Tensor& tensor) {
   for (const Weight& known : weights_) {
@@ -32,8 +22,7 @@ Verdict StoredWeights::add(const std::string& name, const at::Tensor& tensor) {
     return Verdict::no(str_cat("weight ", name, " has a layout that packages do not keep"));
   if (!tensor.is_non_overlapping_and_dense())
     return Verdict::no(str_cat("weight ", name, " has gaps or repeats elements in memory"));
-  const at::Tensor ordered =
-      tensor.detach().permute(order_of_strides(tensor.sizes(), tensor.strides()));
+  const at::Tensor ordered = tensor.detach().permute(stored_order(aten_bridge::type_of(tensor)));
   weights_.push_back({name, tensor, ordered.cpu().contiguous()});
   return Verdict::yes();
 }

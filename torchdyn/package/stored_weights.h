@@ -33,8 +33,4 @@ class StoredWeights {
   std::string header_;
 };
 
-// The order of dimensions, from the largest stride to the smallest, in which a tensor without gaps
-// is row-major.
-std::vector<int64_t> order_of_strides(c10::IntArrayRef sizes, c10::IntArrayRef strides);
-
 }  // namespace torchdyn

@@ -50,8 +50,11 @@ class CpuBackend final : public DeviceBackend {
   absl::Status build_for_target(const BuildFiles& files) const override {
     auto compiler = host_compiler();
     if (!compiler.ok()) return compiler.status();
-    // Without symbols, of which one is the source's temporary name.
-    return compile_shared_object(*compiler, files, {"-march=" + target(), "-s"});
+    // Without symbols, of which one is the source's temporary name; with libm, which may not be
+    // where whoever loads it looks.
+    return compile_shared_object(
+        *compiler, files,
+        {"-march=" + target(), "-s", "-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"});
   }
   std::string target() const override { return processor_level(); }
 

@@ -1,0 +1,150 @@
+#include "torchdyn/package/plain/package_file.h"
+
+#include <set>
+
+#include <dlfcn.h>
+
+#include "aten_bridge/base/check.h"
+#include "aten_bridge/base/str_cat.h"
+#include "aten_bridge/graph/text.h"
+#include "inductor/backend/cpu/processor.h"
+#include "inductor/backend/cpu/shared_object.h"
+#include "torchdyn/package/format/stored_order.h"
+
+namespace torchdyn {
+namespace {
+
+using aten_bridge::str_cat;
+using inductor::KernelPlan;
+using inductor::Launch;
+
+constexpr std::string_view kKernels = "kernels/cpu.so";
+
+absl::Status in(const std::string& where, const absl::Status& status) {
+  return absl::Status(status.code(), str_cat(where, ": ", std::string(status.message())));
+}
+
+std::vector<std::string> kernels_of(const KernelPlan& plan) {
+  std::vector<std::string> names;
+  for (const auto& step : plan.steps)
+    if (auto* launch = std::get_if<Launch>(&step)) names.push_back(launch->kernel);
+  return names;
+}
+
+bool has_inputs(const KernelPlan& plan, const PackagedVariant& v) {
+  if (plan.inputs.size() != v.inputs.size() ||
+      plan.outputs.size() < static_cast<size_t>(v.graph_results))
+    return false;
+  for (size_t i = 0; i < v.inputs.size(); ++i)
+    if (plan.buffers[plan.inputs[i]].type != v.inputs[i].type) return false;
+  for (auto [primal, result] : v.saved)
+    if ((primal >= 0) == (result >= 0) || result >= static_cast<int>(plan.outputs.size()))
+      return false;
+  return true;
+}
+
+// Kernels call Sleef where the process has it: LibTorch's, else the distribution's.
+void provide_sleef() {
+  if (void* torch = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD)) {
+    dlclose(torch);
+    return;
+  }
+  dlopen("libsleef.so.3", RTLD_NOW | RTLD_GLOBAL);  // where it is absent, the kernels' load tells
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const PackageFile>> PackageFile::open(const std::string& path) {
+  auto mapped = MappedFile::open(path);
+  if (!mapped.ok()) return mapped.status();
+  const std::shared_ptr<PackageFile> file(new PackageFile);
+  file->file_ = *std::move(mapped);
+  auto container = Container::parse(file->file_->bytes());
+  if (!container.ok()) return in(path, container.status());
+  file->container_ = *std::move(container);
+  try {
+    if (absl::Status read = file->read(); !read.ok()) return in(path, read);
+  } catch (const aten_bridge::InternalError& error) {  // numbers that overflow
+    return absl::InvalidArgumentError(str_cat(path, ": ", error.what()));
+  }
+  return file;
+}
+
+absl::Status PackageFile::read() {
+  auto text = section("manifest.json");
+  if (!text.ok()) return text.status();
+  manifest_text_ = *text;
+  auto manifest = parse_manifest(manifest_text_);
+  if (!manifest.ok()) return manifest.status();
+  manifest_ = *std::move(manifest);
+  if (!inductor::runs_here(manifest_.target))
+    return absl::FailedPreconditionError(
+        str_cat("its kernels are for ", manifest_.target, ", which this processor is not"));
+  absl::Status status = read_weights();
+  for (const PackagedVariant& v : manifest_.variants) {
+    if (status.ok()) status = read_plan(v, "forward");
+    if (status.ok() && v.trains) status = read_plan(v, "backward");
+    if (status.ok() && !has_inputs(plan(v, "forward"), v))
+      status = absl::InvalidArgumentError(str_cat("variant ", v.name, " is not as its plan"));
+  }
+  return status.ok() ? load_kernels() : status;
+}
+
+absl::Status PackageFile::read_plan(const PackagedVariant& v, std::string_view graph) {
+  const std::string name = section_name(v, graph, "plan");
+  auto text = section(name);
+  if (!text.ok()) return text.status();
+  auto plan = inductor::parse_plan(*text);
+  if (!plan.ok()) return in(name, plan.status());
+  if (absl::Status valid = inductor::verify(*plan); !valid.ok()) return in(name, valid);
+  plans_.emplace(name, *std::move(plan));
+  return absl::OkStatus();
+}
+
+absl::Status PackageFile::read_weights() {
+  auto bytes = container_.bytes("weights.safetensors");
+  if (!bytes.ok()) return bytes.status();
+  auto tensors = parse_safetensors(*bytes);
+  if (!tensors.ok()) return tensors.status();
+  for (StoredTensor& tensor : *tensors) weights_.emplace(tensor.name, tensor);
+  for (const PackagedVariant& v : manifest_.variants)
+    for (const PackagedInput& input : v.inputs) {
+      if (input.argument) continue;
+      const auto found = weights_.find(input.name);
+      if (found == weights_.end())
+        return absl::NotFoundError(str_cat("there is no weight ", input.name));
+      const StoredTensor& stored = found->second;
+      std::vector<int64_t> sizes;
+      for (int64_t d : stored_order(input.type))
+        sizes.push_back(input.type.sizes[static_cast<size_t>(d)].as_constant());
+      if (stored.dtype != input.type.dtype || stored.sizes != sizes ||
+          inductor::span_bytes(input.type) != static_cast<int64_t>(stored.bytes.size()))
+        return absl::InvalidArgumentError(
+            str_cat("weight ", input.name, " is not ", print(input.type)));
+    }
+  return absl::OkStatus();
+}
+
+// One library has the kernels of all plans.
+absl::Status PackageFile::load_kernels() {
+  std::set<std::string> unique;
+  for (const auto& [name, plan] : plans_)
+    for (std::string& kernel : kernels_of(plan)) unique.insert(std::move(kernel));
+  if (unique.empty()) return absl::OkStatus();
+  auto binary = section(kKernels);
+  if (!binary.ok()) return binary.status();
+  if (manifest_.calls_sleef) provide_sleef();
+  const std::vector<std::string> names(unique.begin(), unique.end());
+  auto loaded = inductor::load_shared_object_bytes(*binary, names);
+  if (!loaded.ok()) return in(std::string(kKernels), loaded.status());
+  for (size_t i = 0; i < names.size(); ++i) kernels_.emplace(names[i], (*loaded)[i]);
+  return absl::OkStatus();
+}
+
+std::vector<inductor::Launcher> PackageFile::launchers(const KernelPlan& plan) const {
+  std::vector<inductor::Launcher> launchers;
+  for (const std::string& kernel : kernels_of(plan)) launchers.push_back(kernels_.at(kernel));
+  return launchers;
+}
+
+}  // namespace torchdyn

@@ -1,0 +1,46 @@
+// A package that runs without LibTorch: inference, on the CPU, without extern calls.
+//   auto package = PlainPackage::load("model.td");
+//   absl::StatusOr<std::vector<PlainTensor>> results = (*package)->call({{type, data}});
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "torchdyn/package/plain/package_file.h"
+#include "torchdyn/package/plain/plain_tensor.h"
+
+namespace torchdyn {
+
+class PlainPackage {
+ public:
+  // Unimplemented, naming the operators, where no variant runs without LibTorch.
+  static absl::StatusOr<std::shared_ptr<const PlainPackage>> load(const std::string& path);
+
+  const PackageFile& file() const { return *file_; }
+  // InvalidArgument, naming the input, where no variant takes the arguments; OutOfRange where eager
+  // raises for their values. Results own their memory; one that is an input, or a view of one, is a
+  // copy. Any number of threads may call; calls that change weights wait for each other.
+  absl::StatusOr<std::vector<PlainTensor>> call(std::span<const PlainTensor> arguments) const;
+
+ private:
+  struct Variant {
+    const PackagedVariant* described = nullptr;
+    const inductor::KernelPlan* plan = nullptr;
+    std::vector<inductor::Launcher> launchers;
+    std::vector<PlainTensor> weights;  // one an input; empty for arguments
+  };
+  absl::StatusOr<std::vector<PlainTensor>> run(const Variant& variant,
+                                               std::vector<PlainTensor> inputs) const;
+
+  std::shared_ptr<const PackageFile> file_;
+  std::vector<Variant> variants_;
+  mutable std::mutex writing_;
+};
+
+}  // namespace torchdyn
