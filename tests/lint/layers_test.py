@@ -28,6 +28,7 @@ ALLOWED = {
         "inductor/runtime/core", "inductor/backend", "torchdyn/package/format", "torchdyn/package/plain"),
     "torchdyn/c_api": ("torchdyn/c_api", "torchdyn/package/format", "torchdyn/package/plain") + CORE,
     "torchdyn/c_api/aten": ("aten_bridge", "torchdyn"),
+    "torchdyn/package/command": CORE + ("inductor/runtime/core", "torchdyn/c_api", "torchdyn/package"),
     "torchdyn": ("aten_bridge", "inductor", "torchdyn"),
 }
 # The one door to ATen inside inductor; no other folder of it may look through, but inductor/compile.cc
