@@ -86,6 +86,7 @@ Tensors CompiledCall::operator()(const Tensors& tensors) const {
   return variant_->run(call).tensors;
 }
 
+size_t CompiledCall::tensor_count() const { return variant_->duplicates.input_of.size(); }
 const std::string& CompiledCall::eager_reason() const { return variant_->eager_reason; }
 Explanation::Variant CompiledCall::explanation() const { return variant_->explain(); }
 

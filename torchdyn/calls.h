@@ -37,6 +37,8 @@ class CompiledCall {
 
   const std::string& eager_reason() const;  // why nothing was compiled
   Explanation::Variant explanation() const;
+  const Variant& variant() const { return *variant_; }
+  size_t tensor_count() const;  // of a call
 
  private:
   std::unique_ptr<Variant> variant_;

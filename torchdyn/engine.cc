@@ -323,7 +323,11 @@ void Engine::save(const std::string& path) const {
     for (const Variant* v = impl_->variants; v != nullptr; v = v->next)
       if (v->host.is_current() && !v->is_replaced) variants.insert(variants.begin(), v);
   }
-  save_variants(variants, impl_->options, path);
+  std::vector<VariantToSave> saved;
+  for (const Variant* v : variants)
+    saved.push_back(v->eager_reason.empty() ? with_state(*v, impl_->options)
+                                            : VariantToSave{v, {}, {}});
+  save_variants(saved, impl_->options.numerics, "", path);
 }
 
 Explanation Engine::explain() const {

@@ -37,33 +37,27 @@ struct NamedGraph {
 };
 
 // One tensor an input; undefined for those that a call gives.
-std::vector<at::Tensor> tensors_of_inputs(const Variant& variant, const Options& options) {
-  ModuleState state;
-  const auto modules = variant.host.modules();
-  for (const auto& module : modules) state.add_alone(*module);
-  std::vector<at::Tensor> tensors(variant.argument_requires_grad.size());
-  tensors.insert(tensors.end(), state.tensors.begin(), state.tensors.end());
-  for (const State& s : options.state)
-    if (s.tensor.defined()) tensors.push_back(s.tensor);
-  if (tensors.size() != variant.duplicates.input_of.size())
-    throw PackageError("a module that it was compiled with is gone, or has other tensors now");
+std::vector<at::Tensor> tensors_of_inputs(const VariantToSave& saved) {
   std::vector<at::Tensor> inputs;
-  for (int tensor : variant.duplicates.tensor_of) inputs.push_back(tensors[tensor]);
-  const auto& constants = variant.program->captured().constants;
+  for (int tensor : saved.variant->duplicates.tensor_of) inputs.push_back(saved.tensors[tensor]);
+  const auto& constants = saved.variant->program->captured().constants;
   inputs.insert(inputs.end(), constants.begin(), constants.end());
   return inputs;
 }
 
-// Which argument each input is; -1 for those of the package.
-std::vector<int> arguments_of_inputs(const Variant& variant, size_t inputs) {
-  std::vector<int> arguments(inputs, -1);
-  for (size_t t = 0; t < variant.duplicates.input_of.size(); ++t) {
-    int& argument = arguments[variant.duplicates.input_of[t]];
-    if (argument >= 0)
-      throw PackageError(str_cat("argument ", argument, " was the same tensor as another input"));
-    if (t < variant.argument_requires_grad.size()) argument = static_cast<int>(t);
+// Which of a call's tensors an input is, where a call gives it; -1 for those of the package.
+std::vector<int> given_inputs(const VariantToSave& saved, size_t inputs) {
+  std::vector<int> given(inputs, -1), members(inputs);
+  const auto& input_of = saved.variant->duplicates.input_of;
+  for (size_t t = 0; t < input_of.size(); ++t) {
+    ++members[input_of[t]];
+    if (!saved.tensors[t].defined()) given[input_of[t]] = static_cast<int>(t);
   }
-  return arguments;
+  for (size_t i = 0; i < inputs; ++i)
+    if (given[i] >= 0 && members[i] > 1)
+      throw PackageError(
+          str_cat("tensor ", given[i], " among the arguments was the same as another input"));
+  return given;
 }
 
 Graph parsed(const std::string& text) {
@@ -92,16 +86,18 @@ void check_memory(const PackagedVariant& variant, const std::vector<at::Tensor>&
 
 class Saver {
  public:
-  explicit Saver(const Options& options) : options_(options) {}
+  Saver(Numerics numerics, const std::string& structure) : numerics_(numerics) {
+    manifest_.structure = structure;
+  }
 
-  void add(const Variant& variant) {
+  void add(const VariantToSave& saved) {
+    const Variant& variant = *saved.variant;
     if (variant.sizes) throw PackageError("sizes that vary are not kept in packages yet");
     const Captured& captured = variant.program->captured();
     PackagedVariant v;
     v.name = std::to_string(manifest_.variants.size());
     v.trains = captured.joint.tangents > 0;
     v.grad_mode = variant.grad_mode;
-    v.arguments = static_cast<int>(variant.argument_requires_grad.size());
     v.graph_results = captured.joint.results;
     for (const auto& r : captured.results) v.results.push_back(to_manifest(r));
     for (const auto& m : captured.mutations) v.mutations.emplace_back(m.input, m.result);
@@ -111,14 +107,14 @@ class Saver {
     v.guards = guards_of(variant);
     add_training(*variant.program, v);
     add_graphs(variant, v);
-    add_inputs(variant, v);
+    add_inputs(saved, v);
     manifest_.variants.push_back(std::move(v));
   }
 
   void write(const std::string& path) {
     std::vector<const Graph*> graphs;
     for (const NamedGraph& g : compiled_) graphs.push_back(&g.graph);
-    auto ahead = inductor::compile_ahead(graphs, options_.numerics);
+    auto ahead = inductor::compile_ahead(graphs, numerics_);
     if (!ahead.ok()) throw PackageError(std::string(ahead.status().message()));
     manifest_.producer = str_cat("torchdyn ", TORCHDYN_VERSION);
     manifest_.torch = TORCH_VERSION;
@@ -168,36 +164,32 @@ class Saver {
                                 print(variant.program->captured().joint.graph));
   }
 
-  void add_inputs(const Variant& variant, PackagedVariant& v) {
-    const std::vector<at::Tensor> tensors = tensors_of_inputs(variant, options_);
+  void add_inputs(const VariantToSave& saved, PackagedVariant& v) {
+    const Variant& variant = *saved.variant;
+    const std::vector<at::Tensor> tensors = tensors_of_inputs(saved);
     if (!variant.frozen.hold(tensors))
       throw PackageError("a frozen weight has changed since it was compiled; call it once more");
-    const std::vector<int> arguments = arguments_of_inputs(variant, tensors.size());
+    const std::vector<int> given = given_inputs(saved, tensors.size());
     check_memory(v, tensors);
     const Graph& forward = compiled_[compiled_.size() - (v.trains ? 2 : 1)].graph;
-    const size_t constants = variant.program->captured().constants.size();
     TD_CHECK(forward.inputs().size() == tensors.size(), "one tensor an input");
     for (size_t i = 0; i < tensors.size(); ++i) {
       PackagedInput input;
       input.name = forward.inputs()[i].node->name;
       input.type = forward.inputs()[i].type();
-      if (arguments[i] >= 0) {
-        input.argument = arguments[i];
-        input.requires_grad = variant.argument_requires_grad[arguments[i]];
+      if (given[i] >= 0) {
+        input.argument = v.arguments++;
+        input.requires_grad = variant.argument_requires_grad[given[i]];
       } else {
-        if (i + constants >= tensors.size()) input.name = str_cat(v.name, "/", input.name);
-        input.name = without_prefix(input.name);
+        const auto& tensor_of = variant.duplicates.tensor_of;
+        if (i >= tensor_of.size())
+          input.name = str_cat(v.name, "/", input.name);  // a constant
+        else if (!saved.names.empty())
+          input.name = saved.names[tensor_of[i]];
         add_weight(input, tensors[i]);
       }
       v.inputs.push_back(std::move(input));
     }
-  }
-
-  // The weights of one module have the names that it gives them.
-  std::string without_prefix(const std::string& name) const {
-    constexpr std::string_view kPrefix = "state0.";
-    const bool is_one_module = options_.state.size() == 1 && options_.state[0].module;
-    return is_one_module && name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
   }
 
   void add_weight(PackagedInput& input, const at::Tensor& tensor) {
@@ -209,7 +201,7 @@ class Saver {
     if (auto kept = weights_.add(input.name, tensor); !kept) throw PackageError(kept.reason());
   }
 
-  const Options& options_;
+  const Numerics numerics_;
   Manifest manifest_;
   std::vector<NamedGraph> compiled_;
   std::vector<std::pair<std::string, std::string>> graph_texts_;  // by section
@@ -218,16 +210,36 @@ class Saver {
 
 }  // namespace
 
-void save_variants(std::span<const Variant* const> variants, const Options& options,
-                   const std::string& path) {
+VariantToSave with_state(const Variant& variant, const Options& options) {
+  VariantToSave saved{&variant, {}, {}};
+  ModuleState state;
+  const auto modules = variant.host.modules();
+  for (const auto& module : modules) state.add_alone(*module);
+  saved.tensors.resize(variant.argument_requires_grad.size());
+  saved.tensors.insert(saved.tensors.end(), state.tensors.begin(), state.tensors.end());
+  for (const State& s : options.state)
+    if (s.tensor.defined()) saved.tensors.push_back(s.tensor);
+  if (saved.tensors.size() != variant.duplicates.input_of.size())
+    throw PackageError("a module that it was compiled with is gone, or has other tensors now");
+  if (options.state.size() == 1 && options.state[0].module) {  // they have the module's own names
+    saved.names.resize(saved.tensors.size());
+    const auto names = state_names(*options.state[0].module, "");
+    for (size_t n = 0; n < std::min(names.size(), saved.names.size()); ++n)
+      saved.names[saved.names.size() - names.size() + n] = names[n].substr(1);
+  }
+  return saved;
+}
+
+void save_variants(const std::vector<VariantToSave>& variants, Numerics numerics,
+                   const std::string& structure, const std::string& path) {
   const aten_bridge::HoldOffExit hold;
-  Saver saver(options);
+  Saver saver(numerics, structure);
   std::string reason = "it was not called yet";
-  for (const Variant* variant : variants) {
-    if (variant->eager_reason.empty())
-      saver.add(*variant);
+  for (const VariantToSave& saved : variants) {
+    if (saved.variant->eager_reason.empty())
+      saver.add(saved);
     else
-      reason = "its calls run in eager: " + variant->eager_reason;
+      reason = "its calls run in eager: " + saved.variant->eager_reason;
   }
   if (!saver.has_any()) throw PackageError("nothing to save: " + reason);
   saver.write(path);

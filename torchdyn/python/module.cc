@@ -14,6 +14,8 @@
 #include "torchdyn/calls.h"
 #include "torchdyn/extend.h"
 #include "torchdyn/operators.h"
+#include "torchdyn/package.h"
+#include "torchdyn/package/save.h"
 #include "torchdyn/python/compiled.h"
 #include "torchdyn/python/extension.h"
 #include "torchdyn/python/frames.h"
@@ -58,6 +60,27 @@ std::optional<Tensors> results_of(const CompiledCall& call, const Tensors& tenso
   } catch (const aten_bridge::EagerRaises&) {
     return std::nullopt;
   }
+}
+
+// Of each call, the first tensors are arguments, the others these weights.
+void save_calls(const std::vector<const CompiledCall*>& calls,
+                const std::vector<std::pair<std::string, at::Tensor>>& weights,
+                const std::map<std::string, std::string>& options, const std::string& structure,
+                const std::string& path) {
+  std::vector<VariantToSave> variants;
+  for (const CompiledCall* call : calls) {
+    VariantToSave saved{&call->variant(), {}, {}};
+    saved.tensors.resize(call->tensor_count() - weights.size());
+    saved.names.resize(saved.tensors.size());
+    for (const auto& [name, tensor] : weights) {
+      saved.tensors.push_back(tensor);
+      saved.names.push_back(name);
+    }
+    variants.push_back(std::move(saved));
+  }
+  const Numerics numerics = options_of(options).numerics;
+  const py::gil_scoped_release no_gil;
+  save_variants(variants, numerics, structure, path);
 }
 
 py::list graphs_of(const Explanation::Variant& variant) {
@@ -142,6 +165,16 @@ PYBIND11_MODULE(_C, module) {
   module.def("compile_calls", &compile_callables, py::arg("calls"), py::arg("options"),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "
              "and compiles all of them together.");
+  module.def("save_calls", &save_calls, py::arg("calls"), py::arg("weights"), py::arg("options"),
+             py::arg("structure"), py::arg("path"),
+             "Writes compiled calls as a package; PackageError, a RuntimeError, says why not.");
+  py::register_exception<PackageError>(module, "PackageError", PyExc_RuntimeError);
+  py::class_<Package>(module, "Package", "A loaded package, over flat lists of tensors.")
+      .def(py::init(&load), py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def("__call__", &Package::operator(), py::arg("tensors"),
+           py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("weights", &Package::weights)
+      .def_property_readonly("manifest", &Package::manifest);
   module.def(
       "default_options", [] { return aten_bridge::print(aten_bridge::Options()); },
       "\"fullgraph=false recompile_limit=8\": every option's name and default.");

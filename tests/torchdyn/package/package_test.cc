@@ -308,7 +308,8 @@ TEST_F(PackageTest, IsNotMadeOfArgumentsThatAreOneTensor) {
   auto compiled = compile([](const Tensor& x, const Tensor& y) { return x + y; });
   const Tensor x = torch::rand({2});
   compiled(x, x);
-  EXPECT_EQ(why_not_saved(compiled, path()), "argument 0 was the same tensor as another input");
+  EXPECT_EQ(why_not_saved(compiled, path()),
+            "tensor 1 among the arguments was the same as another input");
 }
 
 TEST_F(PackageTest, IsNotLoadedWhereAnythingThatRunsIsDamaged) {

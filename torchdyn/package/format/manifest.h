@@ -83,6 +83,7 @@ struct Manifest {
   std::string producer;      // "torchdyn 0.1.0"
   std::string torch;         // LibTorch's version, whose operators extern calls name
   std::string target;        // what the binaries run on: "x86-64-v3"
+  std::string structure;     // of arguments and results, in the terms of whoever saved it
   bool calls_sleef = false;  // kernels call it, in libtorch_cpu or elsewhere in the process
   std::vector<PackagedVariant> variants;
 };

@@ -212,6 +212,7 @@ Manifest manifest(const Json& json) {
   read.producer = json.at("producer").get<std::string>();
   read.torch = json.at("torch").get<std::string>();
   read.target = json.at("target").get<std::string>();
+  read.structure = json.at("structure").get<std::string>();
   read.calls_sleef = json.at("calls_sleef").get<bool>();
   for (const Json& one : json.at("variants")) read.variants.push_back(variant(one));
   return read;
@@ -222,7 +223,8 @@ Manifest manifest(const Json& json) {
 std::string to_json(const Manifest& m) {
   Json json = {
       {"manifest", kManifestVersion}, {"producer", m.producer},       {"torch", m.torch},
-      {"target", m.target},           {"calls_sleef", m.calls_sleef}, {"variants", Json::array()}};
+      {"target", m.target},           {"calls_sleef", m.calls_sleef}, {"structure", m.structure},
+      {"variants", Json::array()}};
   for (const PackagedVariant& v : m.variants) json["variants"].push_back(to_json(v));
   return json.dump(2) + "\n";
 }

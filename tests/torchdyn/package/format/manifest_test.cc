@@ -33,7 +33,7 @@ Manifest example() {
   v.given = {true};
   v.extern_calls = {"aten::mm"};
   v.guards = {"grad mode is on"};
-  return {"torchdyn 0.1.0", "2.11.0", "x86-64-v3", true, {v}};
+  return {"torchdyn 0.1.0", "2.11.0", "x86-64-v3", "a list", true, {v}};
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {

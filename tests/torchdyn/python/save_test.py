@@ -1,0 +1,108 @@
+"""torchdyn.package and torchdyn.load: results, gradients and structures of the packaged model."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+import torchdyn
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(6, 8), nn.Linear(8, 3)
+        self.norm = nn.BatchNorm1d(8)
+
+    def forward(self, x, scale=1.0, extra=None):
+        hidden = torch.nn.functional.gelu(self.norm(self.fc1(x)))
+        if extra is not None:
+            hidden = hidden + extra["shift"]
+        return {"logits": self.fc2(hidden) * scale, "hidden": hidden, "scale": scale}
+
+
+class SaveTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "model.td"
+
+    def same(self, ours, theirs):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+
+    def test_infers_with_the_structure_of_the_result(self):
+        net, x = Net().eval(), torch.randn(4, 6)
+        torchdyn.package(net, (x,), self.path)
+        loaded = torchdyn.load(self.path)
+        with torch.no_grad():
+            ours, theirs = loaded(x), net(x)
+        self.assertEqual(list(ours), list(theirs))
+        self.assertEqual(ours["scale"], 1.0)
+        self.same(ours["logits"], theirs["logits"])
+        self.same(loaded.weights["fc1.weight"], net.fc1.weight)
+
+    def test_takes_keywords_and_nested_arguments(self):
+        net, x = Net().eval(), torch.randn(4, 6)
+        kwargs = {"scale": 2.0, "extra": {"shift": torch.randn(8)}}
+        torchdyn.package(net, (x,), self.path, kwargs=kwargs)
+        loaded = torchdyn.load(self.path)
+        with torch.no_grad():
+            self.same(loaded(x, **kwargs)["logits"], net(x, **kwargs)["logits"])
+        with self.assertRaisesRegex(torchdyn.PackageError, "expected 2.0, given 3.0"):
+            loaded(x, scale=3.0, extra=kwargs["extra"])
+        with self.assertRaisesRegex(torchdyn.PackageError, "arguments: expected"):
+            loaded(x)
+
+    def test_trains(self):
+        net, x, y = Net(), torch.randn(4, 6), torch.randint(3, (4,))
+        torchdyn.package(net, (x,), self.path, training=True)
+        loaded = torchdyn.load(self.path)
+        self.assertEqual(len(loaded.parameters()), len(list(net.parameters())))
+        ours = torch.optim.SGD(loaded.parameters(), 0.1, momentum=0.9)
+        theirs = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+        for _ in range(3):
+            for model, optimizer in ((loaded, ours), (net, theirs)):
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(model(x)["logits"], y)
+                loss.backward()
+                optimizer.step()
+        for name, parameter in net.named_parameters():
+            self.same(loaded.weights[name], parameter)
+        self.same(loaded.weights["norm.running_mean"], net.norm.running_mean)
+
+    def test_takes_functions(self):
+        torchdyn.package(lambda x, y: (x @ y).relu(), (torch.ones(2, 3), torch.ones(3, 2)), self.path)
+        x, y = torch.randn(2, 3), torch.randn(3, 2)
+        self.same(torchdyn.load(self.path)(x, y), (x @ y).relu())
+
+    def test_runs_in_another_process_without_a_compiler(self):
+        net, x = Net().eval(), torch.randn(4, 6)
+        torchdyn.package(net, (x,), self.path)
+        torch.save(x, self.path.with_suffix(".x"))
+        code = (f"import torch, torchdyn; x = torch.load({str(self.path.with_suffix('.x'))!r}); "
+                f"torch.save(torchdyn.load({str(self.path)!r})(x)['logits'].detach(), "
+                f"{str(self.path.with_suffix('.y'))!r})")
+        environment = {"PYTHONPATH": str(Path(torchdyn.__file__).parent.parent), "PATH": "",
+                       "TORCHDYN_CXX": "none", "TORCHDYN_CACHE_DIR": str(self.path.parent / "cache")}
+        subprocess.run([sys.executable, "-B", "-c", code], env=environment, check=True)
+        with torch.no_grad():
+            self.same(torch.load(self.path.with_suffix(".y")), net(x)["logits"])
+        self.assertFalse((self.path.parent / "cache").exists())
+
+    def test_says_which_tensor_does_not_fit(self):
+        torchdyn.package(torch.relu, (torch.ones(2, 3),), self.path)
+        with self.assertRaisesRegex(RuntimeError, r"input 0 \(x0\): expected f32\[2, 3\], given f32\[2, 4\]"):
+            torchdyn.load(self.path)(torch.ones(2, 4))
+
+    def test_says_why_it_cannot(self):
+        with self.assertRaises(torchdyn.PackageError):
+            torchdyn.package(lambda x: [object(), x], (torch.ones(2),), self.path)
+        with self.assertRaisesRegex(RuntimeError, "cannot open"):
+            torchdyn.load(self.path)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+"""A model as one file that runs where there is no compiler and, from C++ and C, no Python.
+
+    torchdyn.package(model, (x,), "model.td")            # for tensors like these
+    model = torchdyn.load("model.td")
+    y = model(x)
+"""
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
+
+from torchdyn import _C
+
+PackageError = _C.PackageError
+
+
+def _weights_of(function: Callable) -> dict[str, torch.Tensor]:
+    if not isinstance(function, torch.nn.Module):
+        return {}
+    return {**dict(function.named_parameters()), **dict(function.named_buffers())}
+
+
+def _structure(leaves: list, spec) -> dict[str, Any]:
+    """Of a pytree: a leaf that is no tensor is kept as it is."""
+    kept = [None if isinstance(leaf, torch.Tensor) else {"constant": leaf} for leaf in leaves]
+    try:
+        json.dumps(kept)
+        return {"leaves": kept, "spec": treespec_dumps(spec)}
+    except (TypeError, NotImplementedError) as error:
+        raise PackageError(f"a package does not keep this argument or result: {error}") from None
+
+
+class _Flat:
+    """A callable over its arguments' tensors and then its weights; remembers its result's structure."""
+
+    def __init__(self, function: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]):
+        self.function = function
+        self.weights = _weights_of(function)
+        self.leaves, self.spec = tree_flatten((tuple(args), dict(kwargs)))
+        self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+        self.arguments = _structure(self.leaves, self.spec)
+        self.results = None
+
+    @property
+    def tensors(self) -> list[torch.Tensor]:
+        return [self.leaves[place] for place in self.places] + list(self.weights.values())
+
+    def __call__(self, *fakes: torch.Tensor) -> list[torch.Tensor]:
+        leaves = list(self.leaves)
+        for place, fake in zip(self.places, fakes):
+            leaves[place] = fake
+        args, kwargs = tree_unflatten(leaves, self.spec)
+        weights = dict(zip(self.weights, fakes[len(self.places):]))
+        if weights:
+            result = torch.func.functional_call(self.function, weights, args, kwargs)
+        else:
+            result = self.function(*args, **kwargs)
+        flat, spec = tree_flatten(result)
+        self.results = _structure(flat, spec)
+        return [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
+
+
+def package(function: Callable, args: Sequence[Any], path: str | os.PathLike, *,
+            kwargs: Mapping[str, Any] | None = None, training: bool = False,
+            numerics: str = "default") -> None:
+    """Writes `function`, a module or a function of tensors, as a package for tensors like `args`.
+
+    Dtypes, sizes and strides are those of the arguments; what they hold besides tensors is baked in, as
+    is a module's mode: `eval()` it first. Parameters and buffers go in with their values. Gradients are
+    off, unless `training`: then the package has the backward as well, for `loss.backward()` and any
+    optimizer. `numerics` as in `torchdyn.compile_calls`.
+
+    Raises PackageError (a RuntimeError) with the reason where it cannot be captured whole or kept.
+    """
+    options = {"numerics": numerics}
+    calls, trace = [], _Flat(function, args, kwargs or {})
+    for gradients in [False, True] if training else [False]:
+        with torch.set_grad_enabled(gradients):
+            call, = _C.compile_calls([(trace, trace.tensors)], options)
+        if call.eager_reason:
+            raise PackageError(call.eager_reason)
+        calls.append(call)
+    structure = json.dumps({"arguments": trace.arguments, "results": trace.results})
+    _C.save_calls(calls, list(trace.weights.items()), options, structure, os.fspath(path))
+
+
+class Package:
+    """A loaded package: callable as what was packaged, or, where C++ saved it, with its tensors.
+
+    Weights are mapped from the file and shared by all processes that load it; an optimizer's step on
+    `parameters()` stays in this process. Where gradients are on and the package was made with
+    `training=True`, results carry gradients.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self._package = _C.Package(os.fspath(path))
+        structure = self.manifest["structure"]
+        self._arguments, self._results = None, None
+        if structure:
+            structure = json.loads(structure)
+            self._arguments, self._results = (
+                (structure[part]["leaves"], treespec_loads(structure[part]["spec"]))
+                for part in ("arguments", "results"))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """PackageError, naming the input, for tensors of another dtype, size or stride."""
+        leaves, spec = tree_flatten((args, kwargs))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        if self._arguments is None:
+            return self._package(tensors)
+        self._check(leaves, spec)
+        results = iter(self._package(tensors))
+        kept, spec = self._results
+        return tree_unflatten([leaf["constant"] if leaf else next(results) for leaf in kept], spec)
+
+    def _check(self, leaves: list, spec) -> None:
+        kept, expected = self._arguments
+        if spec != expected:
+            raise PackageError(f"arguments: expected {expected}, given {spec}")
+        for place, (leaf, keep) in enumerate(zip(leaves, kept)):
+            if isinstance(leaf, torch.Tensor) and keep is None:
+                continue
+            if keep is None or type(leaf) is not type(keep["constant"]) or leaf != keep["constant"]:
+                expected = "a tensor" if keep is None else repr(keep["constant"])
+                raise PackageError(f"argument {place}: expected {expected}, given {leaf!r}")
+
+    @property
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Parameters, buffers and constants by name."""
+        return dict(self._package.weights)
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Those that require a gradient, for an optimizer."""
+        return [tensor for tensor in self.weights.values() if tensor.requires_grad]
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the file says of itself: inputs, results, guards, producer."""
+        return json.loads(self._package.manifest)
+
+
+def load(path: str | os.PathLike) -> Package:
+    """A package to call. PackageError where it is damaged, or for other processors."""
+    return Package(path)
