@@ -81,7 +81,7 @@ class Loader {
       other.of_all = [] { return std::shared_ptr<const CompiledGraph>(); };
     loaded.program = std::make_unique<const Program>(
         captured(v), std::move(saved), std::vector<SymExpr>(), graphs, std::move(other),
-        /*has_symbols=*/false, /*replays=*/false, [](const aten_bridge::InternalError&) {});
+        /*has_symbols=*/false, /*replays=*/true, [](const aten_bridge::InternalError&) {});
     return loaded;
   }
 
@@ -92,6 +92,7 @@ class Loader {
         const_cast<char*>(file_->weight(input).data()), constants(input.type.sizes),
         constants(input.type.strides), [file = file_](void*) {},
         aten_bridge::to_scalar_type(input.type.dtype));
+    tensor = tensor.to(aten_bridge::to_c10_device(input.type.device));  // the CPU's stays in place
     if (input.requires_grad) tensor.requires_grad_(true);
     weights_.emplace(input.name, tensor);
     weights_in_order_.emplace_back(input.name, tensor);

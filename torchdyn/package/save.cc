@@ -131,7 +131,8 @@ class Saver {
     const std::string manifest = to_json(manifest_);
     std::vector<SectionToWrite> sections = {{"manifest.json", {manifest}}};
     for (const auto& [name, text] : texts) sections.push_back({name, {text}});
-    if (!ahead->binary.empty()) sections.push_back({"kernels/cpu.so", {ahead->binary}});
+    if (!ahead->binary.empty())
+      sections.push_back({kernels_section(ahead->target), {ahead->binary}});
     sections.push_back({"weights.safetensors", *weights});
     const absl::Status written = write_container(path, sections);
     if (!written.ok()) throw PackageError(std::string(written.message()));

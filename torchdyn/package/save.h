@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "aten_bridge/base/numerics.h"
+
+namespace at {
+class Tensor;
+}
 
 namespace torchdyn {
 

@@ -61,19 +61,26 @@ absl::StatusOr<std::vector<Launcher>> load_cubin(const CudaDriver& driver, const
                                                  std::span<const std::string> kernels) {
   std::ifstream stream(file, std::ios::binary);
   const std::string image(std::istreambuf_iterator<char>(stream), {});
+  return load_cubin_bytes(driver, image, file, kernels);
+}
+
+absl::StatusOr<std::vector<Launcher>> load_cubin_bytes(const CudaDriver& driver,
+                                                       const std::string& image,
+                                                       const std::string& from,
+                                                       std::span<const std::string> kernels) {
   // The driver finds the end of an image by itself, so an empty file must not reach it.
-  if (image.empty()) return absl::UnavailableError(absl::StrCat("cannot read ", file));
+  if (image.empty()) return absl::UnavailableError(absl::StrCat("cannot read ", from));
   auto library = std::make_shared<CudaLibrary>(CudaLibrary{&driver, nullptr, {}});
   if (int error = driver.cuLibraryLoadData(&library->handle, image.data(), nullptr, nullptr, 0,
                                            nullptr, nullptr, 0)) {
     library->handle = nullptr;
     return absl::UnavailableError(
-        absl::StrCat("cannot load a kernel from ", file, ": ", driver.error_text(error)));
+        absl::StrCat("cannot load a kernel from ", from, ": ", driver.error_text(error)));
   }
   for (const std::string& name : kernels) {
     CudaKernel kernel{&driver, nullptr, name};
     if (driver.cuLibraryGetKernel(&kernel.handle, library->handle, name.c_str()))
-      return absl::DataLossError(absl::StrCat(file, " lacks kernel ", name));
+      return absl::DataLossError(absl::StrCat(from, " lacks kernel ", name));
     library->kernels.push_back(std::move(kernel));
   }
   std::vector<Launcher> launchers;

@@ -19,4 +19,10 @@ namespace inductor {
 absl::StatusOr<std::vector<Launcher>> load_cubin(const CudaDriver& driver, const std::string& file,
                                                  std::span<const std::string> kernels);
 
+// The same of a cubin's bytes; `from` names it in messages.
+absl::StatusOr<std::vector<Launcher>> load_cubin_bytes(const CudaDriver& driver,
+                                                       const std::string& image,
+                                                       const std::string& from,
+                                                       std::span<const std::string> kernels);
+
 }  // namespace inductor

@@ -34,6 +34,7 @@ class CudaBackend final : public DeviceBackend {
     return absl::StrCat("sm_", capability_, "\n", nvrtc_identity(*nvrtc));
   }
 
+  std::string target() const override { return absl::StrCat("sm_", capability_); }
   std::string_view source_suffix() const override { return ".cu"; }
   std::string_view binary_suffix() const override { return ".cubin"; }
 

@@ -347,6 +347,30 @@ TEST_F(PackageTest, IsCalledByManyThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_F(PackageTest, InfersAndTrainsOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  Net net;
+  net->to(torch::kCUDA);
+  auto compiled = compile(net);
+  const Tensor tokens = torch::randint(10, {3, 5}).cuda();
+  const Tensor weight = torch::randn({3, 5, 16}).cuda();
+  (compiled(tokens) * weight).sum().backward();
+  {
+    const at::NoGradGuard no_grad;
+    compiled(tokens);
+  }
+  const Package package = saved(compiled);
+  const Tensor result = package({tokens}).at(0);
+  expect_same({result}, {compiled(tokens)});
+  (result * weight).sum().backward();
+  for (const auto& [name, tensor] : package.weights())
+    if (const Tensor* original = net->named_parameters().find(name))
+      EXPECT_TRUE(at::allclose(tensor.grad(), original->grad())) << name;
+  const at::NoGradGuard no_grad;
+  for (int call = 0; call < 8; ++call)  // which become one CUDA graph
+    expect_same(package({tokens}), {compiled(tokens)});
+}
+
 TEST_F(PackageTest, IsTheSameFileForTheSameFunction) {
   Net net;
   auto compiled = compile(net);

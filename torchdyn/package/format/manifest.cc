@@ -9,6 +9,8 @@ namespace torchdyn {
 
 using aten_bridge::str_cat;
 
+std::string kernels_section(std::string_view target) { return str_cat("kernels/", target); }
+
 std::string section_name(const PackagedVariant& variant, std::string_view graph,
                          std::string_view what) {
   return str_cat(variant.name, "/", graph, ".", what);

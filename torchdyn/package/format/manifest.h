@@ -92,6 +92,9 @@ std::string to_json(const Manifest& manifest);
 // InvalidArgument, naming the member. Indices are inside their lists.
 absl::StatusOr<Manifest> parse_manifest(std::string_view text);
 
+// Of the binary for a target: "kernels/x86-64-v3".
+std::string kernels_section(std::string_view target);
+
 // The name of a section of a variant: "0/forward.plan".
 std::string section_name(const PackagedVariant& variant, std::string_view graph,
                          std::string_view what);

@@ -7,8 +7,7 @@
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
-#include "inductor/backend/cpu/processor.h"
-#include "inductor/backend/cpu/shared_object.h"
+#include "inductor/backend/packaged_kernels.h"
 #include "torchdyn/package/format/stored_order.h"
 
 namespace torchdyn {
@@ -17,8 +16,6 @@ namespace {
 using aten_bridge::str_cat;
 using inductor::KernelPlan;
 using inductor::Launch;
-
-constexpr std::string_view kKernels = "kernels/cpu.so";
 
 absl::Status in(const std::string& where, const absl::Status& status) {
   return absl::Status(status.code(), str_cat(where, ": ", std::string(status.message())));
@@ -77,9 +74,6 @@ absl::Status PackageFile::read() {
   auto manifest = parse_manifest(manifest_text_);
   if (!manifest.ok()) return manifest.status();
   manifest_ = *std::move(manifest);
-  if (!inductor::runs_here(manifest_.target))
-    return absl::FailedPreconditionError(
-        str_cat("its kernels are for ", manifest_.target, ", which this processor is not"));
   absl::Status status = read_weights();
   for (const PackagedVariant& v : manifest_.variants) {
     if (status.ok()) status = read_plan(v, "forward");
@@ -131,12 +125,14 @@ absl::Status PackageFile::load_kernels() {
   for (const auto& [name, plan] : plans_)
     for (std::string& kernel : kernels_of(plan)) unique.insert(std::move(kernel));
   if (unique.empty()) return absl::OkStatus();
-  auto binary = section(kKernels);
+  const std::string name = kernels_section(manifest_.target);
+  auto binary = section(name);
   if (!binary.ok()) return binary.status();
   if (manifest_.calls_sleef) provide_sleef();
   const std::vector<std::string> names(unique.begin(), unique.end());
-  auto loaded = inductor::load_shared_object_bytes(*binary, names);
-  if (!loaded.ok()) return in(std::string(kKernels), loaded.status());
+  auto loaded = inductor::load_packaged_kernels(
+      manifest_.target, plans_.begin()->second.device.index, *binary, names);
+  if (!loaded.ok()) return in(name, loaded.status());
   for (size_t i = 0; i < names.size(); ++i) kernels_.emplace(names[i], (*loaded)[i]);
   return absl::OkStatus();
 }
