@@ -52,10 +52,13 @@ class Package {
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& arguments) const;
 
   // What it holds besides code, by name; parameters require gradients, as they did.
-  const std::vector<std::pair<std::string, at::Tensor>>& weights() const;
+  const std::vector<std::pair<std::string, at::Tensor>>& weights() const&;
+  const std::vector<std::pair<std::string, at::Tensor>>& weights() && = delete;
   // Those that do, for an optimizer.
   std::vector<at::Tensor> parameters() const;
   std::string manifest() const;  // JSON
+  // The same package with its weights as they are now.
+  void save(const std::string& path) const;
 
   struct Impl;
 
@@ -68,5 +71,31 @@ class Package {
 // PackageError: not a package, damaged, of another format, for other processors, or of a LibTorch
 // that lacks one of its operators. Digests are compared but for the weights'. Writes no file.
 Package load(const std::string& path);
+
+// Training with a package whose first result is the loss: forward, backward and the optimizer's
+// step as one call.
+//   Trainer trainer(load("loss.td"), "adamw lr=0.001 weight_decay=0.1");
+//   double loss = trainer.step({x, y});
+//   trainer.package().save("trained.td");
+// Optimizers are LibTorch's, with its defaults: "sgd lr= momentum= dampening= weight_decay=
+// nesterov=" and "adamw lr= beta1= beta2= eps= weight_decay= amsgrad=". PackageError for another
+// one, and for a package without parameters that are trained.
+class Trainer {
+ public:
+  Trainer(Package package, const std::string& optimizer);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Steps of several threads wait for each other. PackageError as from a call, or where the first
+  // result is no number with a gradient.
+  double step(const std::vector<at::Tensor>& arguments);
+  void set_learning_rate(double rate);
+  const Package& package() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace torchdyn

@@ -13,6 +13,13 @@
 
 namespace torchdyn {
 
+class TrainerHandle {
+ public:
+  virtual ~TrainerHandle() = default;
+  virtual absl::StatusOr<double> step(const std::vector<PlainTensor>& inputs) = 0;
+  virtual void set_learning_rate(double rate) = 0;
+};
+
 class PackageHandle {
  public:
   virtual ~PackageHandle() = default;
@@ -20,6 +27,10 @@ class PackageHandle {
   // Results own their memory.
   virtual absl::StatusOr<std::vector<PlainTensor>> call(
       const std::vector<PlainTensor>& inputs) const = 0;
+  virtual absl::Status save(const std::string& path) const = 0;
+  // `optimizer` as Trainer takes it.
+  virtual absl::StatusOr<std::unique_ptr<TrainerHandle>> train(
+      const std::string& optimizer) const = 0;
 };
 
 absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path);

@@ -19,7 +19,13 @@ struct torchdyn_package {
   size_t inputs = 0, outputs = 0;
 };
 
+struct torchdyn_trainer {
+  std::unique_ptr<torchdyn::TrainerHandle> handle;
+};
+
 namespace {
+
+using torchdyn::PlainTensor;
 
 struct StatusRow {
   absl::StatusCode code;
@@ -92,23 +98,30 @@ struct Outputs {
   }
 };
 
-absl::Status call(const torchdyn_package* package, const void* const* inputs, size_t input_count,
-                  DLManagedTensor** outputs, size_t capacity, size_t* count) {
-  if (!package || !count || (input_count > 0 && !inputs) || (capacity > 0 && !outputs))
-    return absl::InvalidArgumentError("a null pointer");
-  std::vector<torchdyn::PlainTensor> arguments;
-  for (size_t i = 0; i < input_count; ++i) {
+absl::StatusOr<std::vector<PlainTensor>> read_inputs(const void* const* inputs, size_t count) {
+  if (count > 0 && !inputs) return absl::InvalidArgumentError("a null pointer");
+  std::vector<PlainTensor> read;
+  for (size_t i = 0; i < count; ++i) {
     auto tensor = torchdyn::from_dlpack(static_cast<const DLTensor*>(inputs[i]), i);
     if (!tensor.ok()) return tensor.status();
-    arguments.push_back(*std::move(tensor));
+    read.push_back(*std::move(tensor));
   }
-  auto results = package->handle->call(arguments);
+  return read;
+}
+
+absl::Status call(const torchdyn_package* package, const void* const* inputs, size_t input_count,
+                  DLManagedTensor** outputs, size_t capacity, size_t* count) {
+  if (!package || !count || (capacity > 0 && !outputs))
+    return absl::InvalidArgumentError("a null pointer");
+  auto arguments = read_inputs(inputs, input_count);
+  if (!arguments.ok()) return arguments.status();
+  auto results = package->handle->call(*arguments);
   if (!results.ok()) return results.status();
   if (results->size() > capacity)
     return absl::InvalidArgumentError("there are " + std::to_string(results->size()) +
                                       " outputs, and room for " + std::to_string(capacity));
   Outputs made{outputs};
-  for (const torchdyn::PlainTensor& result : *results) {
+  for (const PlainTensor& result : *results) {
     auto out = torchdyn::to_dlpack(result);
     if (!out.ok()) return out.status();
     outputs[made.made++] = *out;
@@ -116,6 +129,30 @@ absl::Status call(const torchdyn_package* package, const void* const* inputs, si
   made.complete = true;
   *count = made.made;
   return absl::OkStatus();
+}
+
+absl::Status train(const torchdyn_package* package, const char* optimizer,
+                   torchdyn_trainer** trainer) {
+  if (!package || !optimizer || !trainer) return absl::InvalidArgumentError("a null pointer");
+  auto handle = package->handle->train(optimizer);
+  if (!handle.ok()) return handle.status();
+  *trainer = new torchdyn_trainer{*std::move(handle)};
+  return absl::OkStatus();
+}
+
+absl::Status step(torchdyn_trainer* trainer, const void* const* inputs, size_t input_count,
+                  double* loss) {
+  if (!trainer) return absl::InvalidArgumentError("a null pointer");
+  auto arguments = read_inputs(inputs, input_count);
+  if (!arguments.ok()) return arguments.status();
+  auto result = trainer->handle->step(*arguments);
+  if (result.ok() && loss) *loss = *result;
+  return result.status();
+}
+
+absl::Status save(const torchdyn_package* package, const char* path) {
+  if (!package || !path) return absl::InvalidArgumentError("a null pointer");
+  return package->handle->save(path);
 }
 
 absl::Status verify(const char* path) {
@@ -154,6 +191,26 @@ torchdyn_status torchdyn_call(const torchdyn_package* package, const void* const
   return guarded(error,
                  [&] { return call(package, inputs, input_count, outputs, capacity, count); });
 }
+
+torchdyn_status torchdyn_save(const torchdyn_package* package, const char* path, char** error) {
+  return guarded(error, [&] { return save(package, path); });
+}
+
+torchdyn_status torchdyn_train(const torchdyn_package* package, const char* optimizer,
+                               torchdyn_trainer** trainer, char** error) {
+  return guarded(error, [&] { return train(package, optimizer, trainer); });
+}
+
+torchdyn_status torchdyn_train_step(torchdyn_trainer* trainer, const void* const* inputs,
+                                    size_t input_count, double* loss, char** error) {
+  return guarded(error, [&] { return step(trainer, inputs, input_count, loss); });
+}
+
+void torchdyn_set_learning_rate(torchdyn_trainer* trainer, double rate) {
+  if (trainer) trainer->handle->set_learning_rate(rate);
+}
+
+void torchdyn_free_trainer(torchdyn_trainer* trainer) { delete trainer; }
 
 torchdyn_status torchdyn_verify(const char* path, char** error) {
   return guarded(error, [&] { return verify(path); });

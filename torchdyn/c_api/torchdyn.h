@@ -13,8 +13,8 @@
  *   torchdyn_free(package);
  *
  * Link torchdyn_runtime (no LibTorch, packages without extern calls) or torchdyn (all packages);
- * both have these functions. Inference alone: gradients are off. Every function may be called by
- * any number of threads at a time, torchdyn_free aside. No exception and no abort comes out; where
+ * both have these functions. Every function may be called by any number of threads at a time, the
+ * two that free aside. No exception and no abort comes out; where
  * `error` is not null and a function fails, it gets a sentence that torchdyn_free_error takes back.
  * A package holds machine code: load those that you trust. */
 #ifndef TORCHDYN_C_API_TORCHDYN_H
@@ -73,6 +73,23 @@ TORCHDYN_API torchdyn_status torchdyn_call(const torchdyn_package* package,
                                            const void* const* inputs, size_t input_count,
                                            struct DLManagedTensor** outputs, size_t capacity,
                                            size_t* count, char** error);
+
+/* Writes the package with its weights as they are now: changed by calls, or trained. */
+TORCHDYN_API torchdyn_status torchdyn_save(const torchdyn_package* package, const char* path,
+                                           char** error);
+
+/* Training (torchdyn alone): forward, backward and the optimizer's step as one call, on a package
+ * whose first output is the loss and that has its backward. `optimizer` is "sgd lr=0.1
+ * momentum=0.9" or "adamw lr=0.001 weight_decay=0.1"; torchdyn/package.h lists the settings. The
+ * package lives on when it is freed, and sees each step. */
+typedef struct torchdyn_trainer torchdyn_trainer;
+TORCHDYN_API torchdyn_status torchdyn_train(const torchdyn_package* package, const char* optimizer,
+                                            torchdyn_trainer** trainer, char** error);
+TORCHDYN_API torchdyn_status torchdyn_train_step(torchdyn_trainer* trainer,
+                                                 const void* const* inputs, size_t input_count,
+                                                 double* loss, char** error);
+TORCHDYN_API void torchdyn_set_learning_rate(torchdyn_trainer* trainer, double rate);
+TORCHDYN_API void torchdyn_free_trainer(torchdyn_trainer* trainer);
 
 /* Compares every digest of a file, the weights' too. */
 TORCHDYN_API torchdyn_status torchdyn_verify(const char* path, char** error);

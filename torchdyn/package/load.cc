@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
@@ -44,7 +45,7 @@ std::vector<int64_t> constants(const std::vector<SymExpr>& exprs) {
 }  // namespace
 
 struct Package::Impl {
-  std::string manifest;
+  std::shared_ptr<const PackageFile> file;
   std::vector<LoadedVariant> variants;
   std::vector<std::pair<std::string, at::Tensor>> weights;  // by name
 };
@@ -58,7 +59,7 @@ class Loader {
 
   std::shared_ptr<const Package::Impl> load() {
     auto impl = std::make_shared<Package::Impl>();
-    impl->manifest = file_->manifest_text();
+    impl->file = file_;
     for (const PackagedVariant& variant : file_->manifest().variants)
       impl->variants.push_back(load_variant(variant));
     impl->weights = std::move(weights_in_order_);
@@ -202,7 +203,7 @@ std::vector<at::Tensor> Package::operator()(const std::vector<at::Tensor>& argum
   throw PackageError(reason);
 }
 
-const std::vector<std::pair<std::string, at::Tensor>>& Package::weights() const {
+const std::vector<std::pair<std::string, at::Tensor>>& Package::weights() const& {
   return impl_->weights;
 }
 
@@ -213,7 +214,23 @@ std::vector<at::Tensor> Package::parameters() const {
   return parameters;
 }
 
-std::string Package::manifest() const { return impl_->manifest; }
+std::string Package::manifest() const { return std::string(impl_->file->manifest_text()); }
+
+void Package::save(const std::string& path) const {
+  // A weight that lies elsewhere than in the file's pages (on a GPU) is copied there.
+  std::set<std::string> copied;
+  for (const PackagedVariant& v : impl_->file->manifest().variants)
+    for (const PackagedInput& input : v.inputs) {
+      if (input.argument || !copied.insert(input.name).second) continue;
+      void* place = const_cast<char*>(impl_->file->weight(input).data());
+      for (const auto& [name, tensor] : impl_->weights)
+        if (name == input.name && tensor.const_data_ptr() != place)
+          at::from_blob(place, tensor.sizes(), tensor.strides(), tensor.scalar_type())
+              .copy_(tensor.detach());
+    }
+  const absl::Status written = impl_->file->write(path);
+  if (!written.ok()) throw PackageError(std::string(written.message()));
+}
 
 Package load(const std::string& path) {
   try {

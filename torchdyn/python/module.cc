@@ -173,7 +173,7 @@ PYBIND11_MODULE(_C, module) {
       .def(py::init(&load), py::arg("path"), py::call_guard<py::gil_scoped_release>())
       .def("__call__", &Package::operator(), py::arg("tensors"),
            py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("weights", &Package::weights)
+      .def_property_readonly("weights", [](const Package& p) { return p.weights(); })
       .def_property_readonly("manifest", &Package::manifest);
   module.def(
       "default_options", [] { return aten_bridge::print(aten_bridge::Options()); },

@@ -1,4 +1,5 @@
 // Programs in other languages run a package: the bits of the compiled function.
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -101,6 +102,35 @@ TEST_F(Clients, InRustGetTheSameBits) {
   ASSERT_EQ(std::system(build.c_str()), 0);
   save_what(pointwise_and_norm);
   EXPECT_TRUE(run(client) == expected_) << error();
+}
+
+TEST_F(Clients, InCTrainWithTheBitsOfTheCompiledFunction) {
+  torch::nn::Linear linear(33, 4);
+  auto compiled =
+      compile([linear](const Tensor& x) mutable { return linear(x).tanh().square().mean(); },
+              {.state = {linear}});
+  compiled(x_);
+  save(compiled, path());
+  std::ofstream(folder_.path() + "/in", std::ios::binary) << bytes_of(x_);
+  const std::string trained = folder_.path() + "/trained.td";
+  const std::string losses =
+      run(TORCHDYN_BIN "/c_training", "5 33 " + trained + " \"adamw lr=0.01\" 3");
+
+  torch::optim::AdamW optimizer(linear->parameters(), torch::optim::AdamWOptions(0.01));
+  std::string expected;
+  for (int step = 0; step < 3; ++step) {
+    optimizer.zero_grad();
+    const Tensor loss = compiled(x_);
+    loss.backward();
+    optimizer.step();
+    char line[64];
+    std::snprintf(line, sizeof(line), "%a\n", loss.item<double>());
+    expected += line;
+  }
+  EXPECT_EQ(losses, expected) << error();
+  const Package package = load(trained);
+  for (const auto& [name, tensor] : package.weights())
+    EXPECT_TRUE(tensor.equal(*linear->named_parameters().find(name))) << name;
 }
 
 TEST_F(Clients, AreToldWhatDoesNotFit) {

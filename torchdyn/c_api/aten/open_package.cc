@@ -16,6 +16,32 @@ std::vector<int64_t> constants(const std::vector<aten_bridge::SymExpr>& exprs) {
   return values;
 }
 
+std::vector<at::Tensor> borrowed(const std::vector<PlainTensor>& tensors) {
+  std::vector<at::Tensor> list;
+  for (const PlainTensor& x : tensors)
+    list.push_back(at::from_blob(x.data, constants(x.type.sizes), constants(x.type.strides),
+                                 aten_bridge::to_scalar_type(x.type.dtype)));
+  return list;
+}
+
+class AtenTrainer final : public TrainerHandle {
+ public:
+  AtenTrainer(Package package, const std::string& optimizer)
+      : trainer_(std::move(package), optimizer) {}
+
+  absl::StatusOr<double> step(const std::vector<PlainTensor>& inputs) override {
+    try {
+      return trainer_.step(borrowed(inputs));
+    } catch (const PackageError& error) {
+      return absl::InvalidArgumentError(error.what());
+    }
+  }
+  void set_learning_rate(double rate) override { trainer_.set_learning_rate(rate); }
+
+ private:
+  Trainer trainer_;
+};
+
 class AtenHandle final : public PackageHandle {
  public:
   explicit AtenHandle(Package package)
@@ -26,10 +52,7 @@ class AtenHandle final : public PackageHandle {
   absl::StatusOr<std::vector<PlainTensor>> call(
       const std::vector<PlainTensor>& inputs) const override {
     const c10::AutoGradMode without_gradients(false);
-    std::vector<at::Tensor> arguments;
-    for (const PlainTensor& x : inputs)
-      arguments.push_back(at::from_blob(x.data, constants(x.type.sizes), constants(x.type.strides),
-                                        aten_bridge::to_scalar_type(x.type.dtype)));
+    const std::vector<at::Tensor> arguments = borrowed(inputs);
     std::vector<PlainTensor> results;
     try {
       for (const at::Tensor& result : package_(arguments))
@@ -38,6 +61,24 @@ class AtenHandle final : public PackageHandle {
       return absl::InvalidArgumentError(error.what());
     }
     return results;
+  }
+
+  absl::Status save(const std::string& path) const override {
+    try {
+      package_.save(path);
+    } catch (const PackageError& error) {
+      return absl::UnavailableError(error.what());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<TrainerHandle>> train(
+      const std::string& optimizer) const override {
+    try {
+      return std::make_unique<AtenTrainer>(package_, optimizer);
+    } catch (const PackageError& error) {
+      return absl::InvalidArgumentError(error.what());
+    }
   }
 
  private:

@@ -15,6 +15,11 @@ class PlainHandle final : public PackageHandle {
       const std::vector<PlainTensor>& inputs) const override {
     return package_->call(inputs);
   }
+  absl::Status save(const std::string& path) const override { return package_->file().write(path); }
+  absl::StatusOr<std::unique_ptr<TrainerHandle>> train(const std::string&) const override {
+    return absl::UnimplementedError(
+        "training takes LibTorch; link torchdyn in place of its runtime");
+  }
 
  private:
   const std::shared_ptr<const PlainPackage> package_;

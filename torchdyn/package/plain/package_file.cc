@@ -137,6 +137,13 @@ absl::Status PackageFile::load_kernels() {
   return absl::OkStatus();
 }
 
+absl::Status PackageFile::write(const std::string& path) const {
+  std::vector<SectionToWrite> sections;
+  for (const Section& s : container_.sections())
+    sections.push_back({std::string(s.name), {s.bytes}});
+  return write_container(path, sections);
+}
+
 std::vector<inductor::Launcher> PackageFile::launchers(const KernelPlan& plan) const {
   std::vector<inductor::Launcher> launchers;
   for (const std::string& kernel : kernels_of(plan)) launchers.push_back(kernels_.at(kernel));

@@ -44,6 +44,8 @@ class PackageFile {
   absl::StatusOr<std::string_view> section(std::string_view name) const {
     return container_.checked_bytes(name);
   }
+  // The same package, with weights as they are in memory now.
+  absl::Status write(const std::string& path) const;
 
  private:
   PackageFile() = default;
