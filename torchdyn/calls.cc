@@ -43,8 +43,15 @@ TracedVariant trace_or_say_why(const CallToCompile& to_compile, Numerics numeric
     failed.variant->eager_reason = std::move(reason);
     return failed;
   };
+  std::optional<SizeGuards> sizes;
+  if (to_compile.sizes) {
+    auto guards = SizeGuards::make(*to_compile.sizes, leaves);
+    if (!guards.ok()) return in_eager(std::string(guards.status().message()));
+    sizes = *std::move(guards);
+  }
   try {
-    return trace_variant(guard_call(call, names), call, names, to_compile.trace, numerics);
+    return trace_variant(guard_call(call, names, std::move(sizes)), call, names, to_compile.trace,
+                         numerics);
   } catch (const aten_bridge::CaptureError& error) {
     return in_eager(error.what());
   } catch (const aten_bridge::InternalError& error) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 
 #include "inductor/compile.h"
 #include "torchdyn/compile.h"
+#include "torchdyn/dynamic_sizes.h"
 
 namespace torchdyn {
 
@@ -23,6 +25,7 @@ struct Variant;
 struct CallToCompile {
   internal::TraceRef trace;
   std::vector<at::Tensor> tensors;
+  std::optional<DynamicSizes> sizes = {};  // that may be others in a call
 };
 
 // A callable that was compiled for the tensors of one call. Immutable; any thread may call it.

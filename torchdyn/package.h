@@ -31,7 +31,7 @@ class PackageError : public std::runtime_error {
 // Keeps what was compiled for the calls so far: a form a set of guards, inference (gradients off)
 // and training (with the backward) alike. Parameters, buffers and declared state go in with the
 // values that they have now, and so do numbers, strings and flags among the arguments. PackageError
-// where nothing was compiled yet, and where a form cannot be kept: for sizes that vary, a module
+// where nothing was compiled yet, and where a form cannot be kept: for a module
 // that is gone, arguments that were one and the same tensor, weights in oneDNN's order. The file
 // appears whole or not at all.
 template <class F>

@@ -82,7 +82,7 @@ class Loader {
       other.of_all = [] { return std::shared_ptr<const CompiledGraph>(); };
     loaded.program = std::make_unique<const Program>(
         captured(v), std::move(saved), std::vector<SymExpr>(), graphs, std::move(other),
-        /*has_symbols=*/false, /*replays=*/true, [](const aten_bridge::InternalError&) {});
+        /*has_symbols=*/v.symbols > 0, /*replays=*/true, [](const aten_bridge::InternalError&) {});
     return loaded;
   }
 
@@ -156,26 +156,34 @@ Verdict are_apart(const std::vector<at::Tensor>& inputs) {
   return Verdict::yes();
 }
 
-// Whether a variant takes the arguments; then `inputs` are its graph's.
+// What one call runs with.
+struct Bound {
+  std::vector<int64_t> sizes;  // s0, s1, ...
+  std::vector<at::Tensor> inputs;
+};
+
+// Whether a variant takes the arguments; then `bound` is what it runs with.
 Verdict takes(const LoadedVariant& variant, const std::vector<at::Tensor>& arguments,
-              std::vector<at::Tensor>& inputs) {
+              Bound& bound) {
   const PackagedVariant& v = variant.described;
-  if (arguments.size() != static_cast<size_t>(v.arguments))
-    return Verdict::no(str_cat("expected ", v.arguments, " tensors, given ", arguments.size()));
-  inputs = variant.weights;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  std::vector<TensorType> types;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (auto plain = is_plain(arguments[i], static_cast<int>(i)); !plain) return plain;
+    types.push_back(aten_bridge::type_of(arguments[i]));
+  }
+  if (auto fits = check_arguments(v, types, bound.sizes); !fits) return fits;
+  bound.inputs = variant.weights;
+  for (size_t i = 0; i < bound.inputs.size(); ++i) {
     const PackagedInput& input = v.inputs[i];
     if (!input.argument) continue;
     const at::Tensor& t = arguments[*input.argument];
-    if (auto plain = is_plain(t, *input.argument); !plain) return plain;
-    if (auto fits = check_input(input, aten_bridge::type_of(t)); !fits) return fits;
     const bool loses_gradient = c10::GradMode::is_enabled() && t.requires_grad();
     if (loses_gradient && !(v.trains && input.requires_grad))
       return Verdict::no(str_cat("input ", *input.argument, " (", input.name,
                                  ") requires a gradient, and did not when it was saved"));
-    inputs[i] = t;
+    bound.inputs[i] = t;
   }
-  return v.mutations.empty() ? Verdict::yes() : are_apart(inputs);
+  return v.mutations.empty() ? Verdict::yes() : are_apart(bound.inputs);
 }
 
 }  // namespace
@@ -186,13 +194,13 @@ std::vector<at::Tensor> Package::operator()(const std::vector<at::Tensor>& argum
   for (const bool as_now : {true, false}) {
     for (const LoadedVariant& variant : impl_->variants) {
       if ((variant.described.grad_mode == c10::GradMode::is_enabled()) != as_now) continue;
-      std::vector<at::Tensor> inputs;
-      if (auto fits = takes(variant, arguments, inputs); !fits) {
+      Bound bound;
+      if (auto fits = takes(variant, arguments, bound); !fits) {
         if (as_now || reason == "the package is empty") reason = fits.reason();
         continue;
       }
       try {
-        return variant.program->run({}, inputs).tensors;
+        return variant.program->run(bound.sizes, bound.inputs).tensors;
       } catch (const aten_bridge::EagerRaises& error) {
         throw PackageError(error.what());
       } catch (const aten_bridge::AssumptionFailed& error) {

@@ -92,12 +92,14 @@ class Saver {
 
   void add(const VariantToSave& saved) {
     const Variant& variant = *saved.variant;
-    if (variant.sizes) throw PackageError("sizes that vary are not kept in packages yet");
+    if (variant.sizes && !variant.sizes->sizes().numbers.empty())
+      throw PackageError("sizes that vary with a number among the arguments are not kept");
     const Captured& captured = variant.program->captured();
     PackagedVariant v;
     v.name = std::to_string(manifest_.variants.size());
     v.trains = captured.joint.tangents > 0;
     v.grad_mode = variant.grad_mode;
+    if (variant.sizes) v.symbols = static_cast<int>(variant.sizes->sizes().samples[0].size());
     v.graph_results = captured.joint.results;
     for (const auto& r : captured.results) v.results.push_back(to_manifest(r));
     for (const auto& m : captured.mutations) v.mutations.emplace_back(m.input, m.result);

@@ -46,11 +46,16 @@ internal::TraceRef trace_of(const py::function& callable) {
 
 std::vector<std::unique_ptr<CompiledCall>> compile_callables(
     const std::vector<std::pair<py::function, Tensors>>& callables,
-    const std::map<std::string, std::string>& options) {
+    const std::map<std::string, std::string>& options,
+    const std::vector<std::optional<PythonSizes>>& sizes) {
   const Numerics numerics = options_of(options).numerics;
   const py::gil_scoped_release no_gil;
   std::vector<CallToCompile> calls;
-  for (const auto& [callable, tensors] : callables) calls.push_back({trace_of(callable), tensors});
+  for (const auto& [callable, tensors] : callables) {
+    const size_t place = calls.size();
+    calls.push_back({trace_of(callable), tensors});
+    if (place < sizes.size() && sizes[place]) calls.back().sizes = sizes[place]->sizes;
+  }
   return compile_calls(calls, numerics);
 }
 
@@ -163,8 +168,9 @@ PYBIND11_MODULE(_C, module) {
           "Why calls ran in eager for which no variant was made.")
       .def("__str__", [](const PythonCallable& c) { return c.explain().str(); });
   module.def("compile_calls", &compile_callables, py::arg("calls"), py::arg("options"),
+             py::arg("sizes") = std::vector<std::optional<PythonSizes>>(),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "
-             "and compiles all of them together.");
+             "and compiles all of them together; `sizes`: those of each that may vary.");
   module.def("save_calls", &save_calls, py::arg("calls"), py::arg("weights"), py::arg("options"),
              py::arg("structure"), py::arg("path"),
              "Writes compiled calls as a package; PackageError, a RuntimeError, says why not.");

@@ -6,6 +6,7 @@
 """
 import json
 import os
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, tr
 from torchdyn import _C
 
 PackageError = _C.PackageError
+_SAMPLES = 20
 
 
 def _weights_of(function: Callable) -> dict[str, torch.Tensor]:
@@ -63,12 +65,40 @@ class _Flat:
         return [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
 
 
+def _dynamic_sizes(tensors: list[torch.Tensor], arguments: int,
+                   dynamic: Sequence[Mapping[int, str] | None] | None) -> _C.DynamicSizes | None:
+    """Sizes by name as the engine's symbols, with rows of values to trace at."""
+    if not dynamic or not any(dynamic):
+        return None
+    if len(dynamic) != arguments:
+        raise ValueError(f"dynamic_sizes: {len(dynamic)} entries for {arguments} tensors")
+    names = list(dict.fromkeys(name for dims in dynamic for name in (dims or {}).values()))
+    geometries = [None] * len(tensors)
+    for place, dims in enumerate(dynamic):
+        if not dims:
+            continue
+        if not tensors[place].is_contiguous():
+            raise PackageError(f"tensor {place} has sizes that vary, and is not contiguous")
+        sizes = [f"s{names.index(dims[d])}" if d in dims else str(size)
+                 for d, size in enumerate(tensors[place].size())]
+        strides = ["*".join(["1", *sizes[d + 1:]]) for d in range(len(sizes))]
+        geometries[place] = (sizes, strides)
+    taken = {size for tensor in tensors for size in tensor.size()}
+    free = [size for size in range(5, 5 + len(taken) + _SAMPLES * len(names)) if size not in taken]
+    random.Random(0).shuffle(free)
+    samples = [free[row * len(names):(row + 1) * len(names)] for row in range(_SAMPLES)]
+    return _C.DynamicSizes(geometries, {}, samples)
+
+
 def package(function: Callable, args: Sequence[Any], path: str | os.PathLike, *,
             kwargs: Mapping[str, Any] | None = None, training: bool = False,
+            dynamic_sizes: Sequence[Mapping[int, str] | None] | None = None,
             numerics: str = "default") -> None:
     """Writes `function`, a module or a function of tensors, as a package for tensors like `args`.
 
-    Dtypes, sizes and strides are those of the arguments; what they hold besides tensors is baked in, as
+    Dtypes, sizes and strides are those of the arguments, but for `dynamic_sizes`: one entry a tensor
+    among the arguments, `{dimension: name}` or None, as in `dynamic_sizes=[{0: "batch"}, None]`; sizes of
+    one name are equal, and 2 or more. What arguments hold besides tensors is baked in, as
     is a module's mode: `eval()` it first. Parameters and buffers go in with their values. Gradients are
     off, unless `training`: then the package has the backward as well, for `loss.backward()` and any
     optimizer. `numerics` as in `torchdyn.compile_calls`.
@@ -77,9 +107,10 @@ def package(function: Callable, args: Sequence[Any], path: str | os.PathLike, *,
     """
     options = {"numerics": numerics}
     calls, trace = [], _Flat(function, args, kwargs or {})
+    sizes = _dynamic_sizes(trace.tensors, len(trace.places), dynamic_sizes)
     for gradients in [False, True] if training else [False]:
         with torch.set_grad_enabled(gradients):
-            call, = _C.compile_calls([(trace, trace.tensors)], options)
+            call, = _C.compile_calls([(trace, trace.tensors)], options, [sizes])
         if call.eager_reason:
             raise PackageError(call.eager_reason)
         calls.append(call)

@@ -92,6 +92,49 @@ class SaveTest(unittest.TestCase):
             self.same(torch.load(self.path.with_suffix(".y")), net(x)["logits"])
         self.assertFalse((self.path.parent / "cache").exists())
 
+    def test_serves_sizes_that_vary(self):
+        net, x = Net().eval(), torch.randn(4, 6)
+        torchdyn.package(net, (x,), self.path, training=True, dynamic_sizes=[{0: "batch"}])
+        loaded = torchdyn.load(self.path)
+        for batch in (4, 7, 100):
+            x = torch.randn(batch, 6)
+            with torch.no_grad():
+                self.same(loaded(x)["logits"], net(x)["logits"])
+            net.zero_grad()
+            for parameter in loaded.parameters():
+                parameter.grad = None
+            net(x)["logits"].square().sum().backward()
+            loaded(x)["logits"].square().sum().backward()
+            self.same(loaded.weights["fc1.weight"].grad, net.fc1.weight.grad)
+        with self.assertRaisesRegex(RuntimeError, "size s0 is 1, and must be 2 or more"):
+            loaded(torch.randn(1, 6))
+        with self.assertRaisesRegex(RuntimeError, r"expected f32\[4, 6\], given f32\[4, 5\]"):
+            loaded(torch.randn(4, 5))
+
+    def test_serves_sizes_that_vary_without_libtorch(self):
+        library = Path(torchdyn.__file__).parent.parent.parent / "lib" / "libtorchdyn_runtime.so"
+        if not library.exists():
+            self.skipTest(f"no {library}")
+        torchdyn.package(lambda x: x.exp().softmax(-1) + x.sum(0), (torch.ones(2, 3),), self.path,
+                         dynamic_sizes=[{0: "n", 1: "m"}])
+        client = Path(__file__).parents[1] / "c_api" / "client.py"
+        for n, m in ((5, 9), (2, 33), (64, 300)):
+            x = torch.randn(n, m)
+            output = subprocess.run([sys.executable, "-B", "-S", client, library, self.path, str(n), str(m)],
+                                    input=x.numpy().tobytes(), capture_output=True, check=True).stdout
+            ours = torch.frombuffer(bytearray(output), dtype=torch.float32).reshape(n, m)
+            self.assertTrue(ours.equal(torchdyn.load(self.path)(x)))
+
+    def test_serves_sizes_of_one_name(self):
+        f = lambda x, y: (x.exp() + y).softmax(-1)
+        torchdyn.package(f, (torch.ones(2, 3), torch.ones(2, 1)), self.path,
+                         dynamic_sizes=[{0: "n", 1: "m"}, {0: "n"}])
+        loaded = torchdyn.load(self.path)
+        self.same(loaded(torch.ones(5, 9), torch.ones(5, 1)), f(torch.ones(5, 9), torch.ones(5, 1)))
+        self.assertEqual(loaded.manifest["variants"][0]["extern_calls"], [])
+        with self.assertRaisesRegex(RuntimeError, r"input 1 \(x1\): expected f32\[5, 1\]"):
+            loaded(torch.ones(5, 9), torch.ones(4, 1))
+
     def test_says_which_tensor_does_not_fit(self):
         torchdyn.package(torch.relu, (torch.ones(2, 3),), self.path)
         with self.assertRaisesRegex(RuntimeError, r"input 0 \(x0\): expected f32\[2, 3\], given f32\[2, 4\]"):

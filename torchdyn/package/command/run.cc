@@ -81,24 +81,27 @@ absl::StatusOr<std::vector<PlainTensor>> make_arguments(const PackagedVariant& v
   std::vector<PlainTensor> arguments(static_cast<size_t>(v.arguments));
   for (const PackagedInput& input : v.inputs) {
     if (!input.argument) continue;
-    auto tensor = allocate(input.type);
-    if (!tensor.ok()) return tensor.status();
-    arguments[*input.argument] = *tensor;
     if (path.empty()) {
+      constexpr int64_t kMadeUpSize = 8;
+      const std::vector<int64_t> sizes(static_cast<size_t>(v.symbols), kMadeUpSize);
+      auto tensor = allocate(at_sizes(input.type, sizes));
+      if (!tensor.ok()) return tensor.status();
       make_up(*tensor, static_cast<uint32_t>(*input.argument));
+      arguments[*input.argument] = *tensor;
       continue;
     }
     const auto found = given.find(input.name);
     if (found == given.end())
       return absl::NotFoundError(str_cat(path, " has no tensor ", input.name));
+    // The call itself compares it with the manifest.
     TensorType type = input.type;
     type.dtype = found->second.dtype;
     type.sizes.assign(found->second.sizes.begin(), found->second.sizes.end());
     type.strides = aten_bridge::contiguous_strides(type.sizes);
-    if (type.dtype != input.type.dtype || type.sizes != input.type.sizes)
-      return absl::InvalidArgumentError(
-          str_cat(input.name, ": expected ", print(input.type), ", given ", print(type)));
+    auto tensor = allocate(type);
+    if (!tensor.ok()) return tensor.status();
     copy_elements({type, const_cast<char*>(found->second.bytes.data()), nullptr}, *tensor);
+    arguments[*input.argument] = *std::move(tensor);
   }
   return arguments;
 }

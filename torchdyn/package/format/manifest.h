@@ -62,6 +62,7 @@ struct PackagedVariant {
   std::string name;                   // "0"
   bool trains = false;                // has a backward; forward then returns what it saves, too
   bool grad_mode = false;             // in which it was captured
+  int symbols = 0;                    // s0, s1, ...: sizes that a call's arguments tell
   int arguments = 0;                  // tensors that a call gives
   std::vector<PackagedInput> inputs;  // one a primal
   std::vector<PackagedResult> results;
@@ -102,5 +103,15 @@ std::string section_name(const PackagedVariant& variant, std::string_view graph,
 // Whether a tensor may be given as an input whose sizes are numbers: "input 0 (arg0): expected
 // f32[2, 3], given f32[2, 4]". Strides of dimensions with one element say nothing.
 Verdict check_input(const PackagedInput& input, const TensorType& given);
+
+// Whether a call's arguments, of these types, are what a variant takes; then `symbols` gets the
+// values of s0, s1, ..., each 2 or more.
+Verdict check_arguments(const PackagedVariant& v, const std::vector<TensorType>& given,
+                        std::vector<int64_t>& symbols);
+
+// A type with symbols, at their values.
+TensorType at_sizes(TensorType type, const std::vector<int64_t>& symbols);
+std::vector<SymExpr> at_sizes(std::vector<SymExpr> exprs, const std::vector<int64_t>& symbols);
+SymExpr at_sizes(const SymExpr& e, const std::vector<int64_t>& symbols);
 
 }  // namespace torchdyn

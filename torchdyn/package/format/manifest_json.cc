@@ -59,6 +59,7 @@ int index(const Json& number, size_t count, int least = 0) {
 }
 
 constexpr size_t kMost = 1 << 24;  // of anything that is counted
+constexpr size_t kMostSymbols = 1 << 12;
 
 std::string hexadecimal(double value) {
   char text[64];
@@ -144,9 +145,13 @@ PackagedResult result(const Json& json, const PackagedVariant& variant) {
 }
 
 Json to_json(const PackagedVariant& v) {
-  Json json = {{"name", v.name},           {"mode", v.trains ? "training" : "inference"},
-               {"grad_mode", v.grad_mode}, {"arguments", v.arguments},
-               {"inputs", Json::array()},  {"graph_results", v.graph_results},
+  Json json = {{"name", v.name},
+               {"mode", v.trains ? "training" : "inference"},
+               {"grad_mode", v.grad_mode},
+               {"symbols", v.symbols},
+               {"arguments", v.arguments},
+               {"inputs", Json::array()},
+               {"graph_results", v.graph_results},
                {"results", Json::array()}};
   for (const auto& in : v.inputs) json["inputs"].push_back(to_json(in));
   for (const auto& out : v.results) json["results"].push_back(to_json(out));
@@ -187,6 +192,7 @@ PackagedVariant variant(const Json& json) {
   if (mode != "training" && mode != "inference") refuse("mode: " + mode);
   v.trains = mode == "training";
   v.grad_mode = json.at("grad_mode").get<bool>();
+  v.symbols = index(json.at("symbols"), kMostSymbols);
   v.arguments = index(json.at("arguments"), kMost);
   v.graph_results = index(json.at("graph_results"), kMost);
   for (const Json& in : json.at("inputs")) v.inputs.push_back(input(in, v.arguments));

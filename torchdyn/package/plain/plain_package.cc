@@ -121,19 +121,9 @@ absl::Status runs_plainly(const PackageFile& file, const PackagedVariant& v) {
   if (!calls.empty())
     return absl::UnimplementedError(str_cat("it calls ", absl::StrJoin(calls, ", "),
                                             " of LibTorch; link torchdyn in place of its runtime"));
-  if (inductor::has_symbols(plan)) return absl::UnimplementedError("its sizes vary");
   if (plan.device.kind != aten_bridge::Device::Kind::kCpu)
     return absl::UnimplementedError("it runs on a GPU");
   return absl::OkStatus();
-}
-
-Verdict takes(const PackagedVariant& v, std::span<const PlainTensor> arguments) {
-  if (arguments.size() != static_cast<size_t>(v.arguments))
-    return Verdict::no(str_cat("expected ", v.arguments, " tensors, given ", arguments.size()));
-  for (const PackagedInput& input : v.inputs)
-    if (input.argument)
-      if (auto fits = check_input(input, arguments[*input.argument].type); !fits) return fits;
-  return Verdict::yes();
 }
 
 }  // namespace
@@ -172,8 +162,11 @@ absl::StatusOr<std::shared_ptr<const PlainPackage>> PlainPackage::load(const std
 absl::StatusOr<std::vector<PlainTensor>> PlainPackage::call(
     std::span<const PlainTensor> arguments) const {
   absl::Status status;
+  std::vector<TensorType> types;
+  for (const PlainTensor& argument : arguments) types.push_back(argument.type);
   for (const Variant& variant : variants_) {
-    if (auto fits = takes(*variant.described, arguments); !fits) {
+    std::vector<int64_t> sizes;
+    if (auto fits = check_arguments(*variant.described, types, sizes); !fits) {
       if (status.ok()) status = absl::InvalidArgumentError(fits.reason());
       continue;
     }
@@ -182,17 +175,33 @@ absl::StatusOr<std::vector<PlainTensor>> PlainPackage::call(
       if (auto argument = variant.described->inputs[i].argument) inputs[i] = arguments[*argument];
     std::unique_lock<std::mutex> lock(writing_, std::defer_lock);
     if (!variant.described->mutations.empty()) lock.lock();
-    auto results = run(variant, std::move(inputs));
+    auto results = run(variant, sizes, std::move(inputs));
     if (!absl::IsFailedPrecondition(results.status())) return results;
     status = results.status();
   }
   return status;
 }
 
+std::shared_ptr<const KernelPlan> PlainPackage::plan_at(const Variant& variant,
+                                                        const std::vector<int64_t>& sizes) const {
+  if (sizes.empty()) return {std::shared_ptr<const KernelPlan>(), variant.plan};
+  constexpr size_t kMostSizes = 256;  // in use at a time
+  const std::lock_guard lock(binding_);
+  auto& bound = bound_[variant.described];
+  if (const auto found = bound.find(sizes); found != bound.end()) return found->second;
+  if (bound.size() >= kMostSizes) bound.clear();
+  aten_bridge::SymbolMap map;
+  for (size_t s = 0; s < sizes.size(); ++s) map[{'s', static_cast<int32_t>(s)}] = sizes[s];
+  auto plan = std::make_shared<const KernelPlan>(inductor::bind(*variant.plan, map));
+  return bound.emplace(sizes, std::move(plan)).first->second;
+}
+
 absl::StatusOr<std::vector<PlainTensor>> PlainPackage::run(const Variant& variant,
+                                                           const std::vector<int64_t>& sizes,
                                                            std::vector<PlainTensor> inputs) const {
   const PackagedVariant& v = *variant.described;
-  const KernelPlan& plan = *variant.plan;
+  const std::shared_ptr<const KernelPlan> bound = plan_at(variant, sizes);
+  const KernelPlan& plan = *bound;
   PlainMemory memory(plan, inputs);
   const inductor::TdContext context{parallel_for, nullptr, 0};
   inductor::run_steps(plan, variant.launchers, memory.addresses(), memory, context);
@@ -212,9 +221,10 @@ absl::StatusOr<std::vector<PlainTensor>> PlainPackage::run(const Variant& varian
     PlainTensor tensor = of_graph ? graph_result(r.index) : inputs[r.index];
     if (r.kind.starts_with("view")) {
       const int64_t item = aten_bridge::size_in_bytes(tensor.type.dtype);
-      tensor.type.sizes = r.sizes;
-      tensor.type.strides = r.strides;
-      tensor.data = static_cast<char*>(tensor.data) + r.offset.as_constant() * item;
+      tensor.type.sizes = at_sizes(r.sizes, sizes);
+      tensor.type.strides = at_sizes(r.strides, sizes);
+      const int64_t offset = at_sizes(r.offset, sizes).as_constant();
+      tensor.data = static_cast<char*>(tensor.data) + offset * item;
     }
     if (!tensor.owner) {  // an input's memory
       auto copy = allocate(tensor.type);

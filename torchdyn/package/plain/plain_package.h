@@ -3,6 +3,7 @@
 //   absl::StatusOr<std::vector<PlainTensor>> results = (*package)->call({{type, data}});
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -35,12 +36,19 @@ class PlainPackage {
     std::vector<inductor::Launcher> launchers;
     std::vector<PlainTensor> weights;  // one an input; empty for arguments
   };
-  absl::StatusOr<std::vector<PlainTensor>> run(const Variant& variant,
+  using Sizes = std::vector<int64_t>;  // values of s0, s1, ...
+  // The plan itself, or bound to sizes, once.
+  std::shared_ptr<const inductor::KernelPlan> plan_at(const Variant& variant,
+                                                      const Sizes& sizes) const;
+  absl::StatusOr<std::vector<PlainTensor>> run(const Variant& variant, const Sizes& sizes,
                                                std::vector<PlainTensor> inputs) const;
 
   std::shared_ptr<const PackageFile> file_;
   std::vector<Variant> variants_;
-  mutable std::mutex writing_;
+  mutable std::mutex writing_, binding_;
+  mutable std::map<const PackagedVariant*,
+                   std::map<Sizes, std::shared_ptr<const inductor::KernelPlan>>>
+      bound_;  // under binding_
 };
 
 }  // namespace torchdyn

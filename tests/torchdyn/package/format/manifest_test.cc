@@ -108,5 +108,24 @@ TEST(Manifest, LooksAtNoStrideThatSaysNothing) {
   EXPECT_TRUE(check_input(empty, float32({0, 3}, {1, 1})));
 }
 
+TEST(Manifest, ReadsSizesThatVaryFromArguments) {
+  const SymExpr s0 = SymExpr::symbol({'s', 0});
+  PackagedVariant v;
+  v.symbols = 1;
+  v.arguments = 2;
+  v.inputs = {{"x", float32({s0, 3}, {3, 1}), 0}, {"y", float32({s0 * 2}, {1}), 1}};
+  std::vector<int64_t> symbols;
+  EXPECT_TRUE(check_arguments(v, {float32({5, 3}, {3, 1}), float32({10}, {1})}, symbols));
+  EXPECT_EQ(symbols, std::vector<int64_t>{5});
+  EXPECT_EQ(check_arguments(v, {float32({5, 3}, {3, 1}), float32({9}, {1})}, symbols).reason(),
+            "input 1 (y): expected f32[10], given f32[9]");
+  EXPECT_EQ(check_arguments(v, {float32({1, 3}, {3, 1}), float32({2}, {1})}, symbols).reason(),
+            "size s0 is 1, and must be 2 or more");
+  EXPECT_EQ(check_arguments(v, {float32({}, {}), float32({2}, {1})}, symbols).reason(),
+            "no argument has the size s0");
+  EXPECT_EQ(check_arguments(v, {float32({5, 3}, {3, 1})}, symbols).reason(),
+            "expected 2 tensors, given 1");
+}
+
 }  // namespace
 }  // namespace torchdyn
