@@ -262,6 +262,56 @@ TEST_F(PackageTest, KeepsWeightsThatAreNotRowMajorAndConstants) {
   EXPECT_EQ(package.weights().at(0).second.strides(), conv->weight.strides());
 }
 
+TEST_F(PackageTest, KeepsWhatFreezingComputedOnce) {
+  torch::nn::Sequential net(torch::nn::Conv2d(3, 4, 3), torch::nn::BatchNorm2d(4));
+  net->eval();
+  Options options;
+  options.freezing = true;
+  auto compiled = compile(net, options);
+  const at::NoGradGuard no_grad;
+  const Tensor x = torch::randn({2, 3, 5, 5});
+  compiled(x);
+  const Package package = saved(compiled);
+  expect_same(package({x}), {compiled(x)});
+  net[0]->as<torch::nn::Conv2d>()->weight.add_(1);
+  EXPECT_EQ(why_not_saved(compiled, path() + ".2"),
+            "a frozen weight has changed since it was compiled; call it once more");
+}
+
+TEST_F(PackageTest, KeepsEagersNumericsAndNumbersAmongTheArguments) {
+  Options options;
+  options.numerics = Numerics::kEager;
+  auto function = [](const Tensor& x, double scale, bool negative) {
+    return (negative ? -x : x) * scale + x.exp();
+  };
+  auto compiled = compile(function, options);
+  const Tensor x = torch::randn({7});
+  compiled(x, 0.25, true);
+  const Package package = saved(compiled);
+  expect_same(package({x}), {function(x, 0.25, true)});
+}
+
+TEST_F(PackageTest, IsNotMadeOfAModuleThatIsGone) {
+  const auto compiled = [] {
+    auto f = compile([](torch::nn::Linear& linear, const Tensor& x) { return linear(x); });
+    torch::nn::Linear linear(2, 2);
+    f(linear, torch::rand({2}));
+    return f;
+  }();
+  EXPECT_EQ(why_not_saved(compiled, path()),
+            "a module that it was compiled with is gone, or has other tensors now");
+}
+
+TEST_F(PackageTest, IsNotMadeOfTrainedWeightsThatShareMemory) {
+  const Tensor one = torch::randn({4}).requires_grad_(), other = one.detach().requires_grad_();
+  Options options;
+  options.state = {one, other};
+  auto compiled = compile([one, other](const Tensor& x) { return x * one + other; }, options);
+  compiled(torch::rand({4}));
+  EXPECT_EQ(why_not_saved(compiled, path()),
+            "two weights share memory, and one of them may be written");
+}
+
 TEST_F(PackageTest, TellsWhichInputDoesNotFit) {
   auto compiled = compile([](const Tensor& x, const Tensor& y) { return x + y; });
   compiled(torch::rand({2, 3}), torch::rand({3}));
