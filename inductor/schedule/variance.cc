@@ -29,6 +29,19 @@ const Reduce* sum_in(const Stmt& nest) {
   return reduce && reduce->op == ReduceOp::kSum ? reduce : nullptr;
 }
 
+// The buffer that a nest fills with what it makes of another one's elements.
+struct Mean {
+  int buffer, of;
+};
+std::optional<Mean> mean_in(const Stmt& nest) {
+  const Stmt* stmt = &nest;
+  while (const auto* loop = std::get_if<Loop>(stmt)) stmt = &loop->body[0];
+  const auto* store = std::get_if<Store>(stmt);
+  const std::vector<Expr> read = store ? loads(store->value) : std::vector<Expr>();
+  if (read.size() != 1) return std::nullopt;
+  return Mean{store->buffer, read[0].buffer()};
+}
+
 std::optional<Sum> sum_at(LoopProgram& program, size_t at) {
   Sum sum{at, in_order(program, program.body[at])};
   const bool constant = std::all_of(sum.parts.loops.begin(), sum.parts.loops.end(),
@@ -198,11 +211,17 @@ std::optional<Expr> mean_of(LoopProgram& program, const Sum& sum, const Sum& squ
 }  // namespace
 
 void read_variances_once(LoopProgram& program, const Features& features) {
-  aten_bridge::HashMap<int, size_t> sums;  // where what is written is added up
+  // Where what a buffer holds is added up, be it that sum or what was made of it: a mean.
+  aten_bridge::HashMap<int, size_t> sums;
   std::vector<std::vector<Stmt>> instead(program.body.size());
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Reduce* reduce = sum_in(program.body[i]);
-    if (!reduce) continue;
+    if (!reduce) {
+      if (const auto mean = mean_in(program.body[i]))
+        if (const auto found = sums.find(mean->of); found != sums.end())
+          sums[mean->buffer] = found->second;
+      continue;
+    }
     const auto square = square_of_difference(reduce->value);
     for (Expr load : square ? loads(square->w) : std::vector<Expr>()) {
       const auto found = sums.find(load.buffer());
@@ -215,7 +234,8 @@ void read_variances_once(LoopProgram& program, const Features& features) {
       instead[sum->at] = rewriter.partial_sums();
       instead[sum->at].push_back(rewriter.sum_of_all());
       instead[i].push_back(rewriter.squares_of_all(*w));
-      sums.erase(found);
+      const size_t done = sum->at;
+      erase_if(sums, [&](const auto& entry) { return entry.second == done; });
       break;
     }
     sums[reduce->buffer] = i;
