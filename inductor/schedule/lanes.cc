@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kGoodAccess = 8;          // bytes of a lane's access
 constexpr int64_t kMostRegisters = 48;  // for parts of rows, where lanes are few
+constexpr int64_t kOwnRegisters = 40;   // of a thread, besides rows
 
 // How long lanes take over the elements of a vector loop, in elements: more where some are idle,
 // where accesses are narrow, or where lanes read far from each other.
@@ -115,9 +116,15 @@ int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups) {
   return best;
 }
 
+bool keeps_registers(const LoopProgram& program, const Kernel& kernel) {
+  if (kernel.lanes <= kWarp) return true;
+  const int64_t sums = registers_of_rows(program, kernel, lane_maps(program, kernel));
+  return sums == 0 || kernel.lanes * (kOwnRegisters + 2 * sums) <= kRegistersOfBlocks;
+}
+
 int threads_with_registers(const LoopProgram& program, const Kernel& kernel, int threads) {
-  constexpr int64_t kOwn = 40;  // of a thread, besides rows
-  const int64_t each = kOwn + registers_of_rows(program, kernel, lane_maps(program, kernel));
+  const int64_t each =
+      kOwnRegisters + registers_of_rows(program, kernel, lane_maps(program, kernel));
   while (threads > 256 && threads * each > kRegistersOfBlocks) threads /= 2;
   return threads;
 }

@@ -29,4 +29,8 @@ int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups);
 // At most `threads` of a block: as many as leave each the registers that it needs.
 int threads_with_registers(const LoopProgram& program, const Kernel& kernel, int threads);
 
+// Whether a block's threads have registers for sums of the columns of whole rows, and as many more
+// for the rows.
+bool keeps_registers(const LoopProgram& program, const Kernel& kernel);
+
 }  // namespace inductor

@@ -9,11 +9,13 @@
 #include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
 #include "inductor/schedule/device_size.h"
+#include "inductor/schedule/lanes.h"
 #include "inductor/schedule/nest.h"
 
 namespace inductor {
 namespace {
 
+constexpr int64_t kSpilled = 2;       // times longer: registers go to memory and come back
 constexpr int64_t kStep = 64 * 1024;  // what one thread's next iteration costs, as bytes of all
 
 // Of all iterations of the loops around. What does not change along a loop is read once.
@@ -28,8 +30,23 @@ int64_t bytes_moved(const LoopProgram& program, Loops around, const Stmt& leaf) 
   return bytes;
 }
 
-// Those that work on a statement at the same time. What all lanes of a group do alike counts for
-// each: it is done beside what they do apart.
+// Accesses of memory that a lane begins before it needs the first: a row that several loops of one
+// body walk over is read at once. Where groups are warps there are enough of them without.
+int64_t accesses_at_once(const Kernel& kernel, Loops around) {
+  constexpr int64_t kOfAnAccess = 4, kMost = 4;  // elements of the least wide one; accesses
+  if (kernel.lanes <= kWarp || around.size() < 2) return 1;
+  const Loop& row = *around.back();
+  const std::vector<Stmt>& beside = around[around.size() - 2]->body;
+  const auto walks = std::count_if(beside.begin(), beside.end(), [&](const Stmt& s) {
+    const auto* loop = std::get_if<Loop>(&s);
+    return loop && loop->vector && loop->extent == row.extent;
+  });
+  if (walks < 2 || !row_fits_registers(row.extent)) return 1;
+  return std::clamp<int64_t>(trip_count(row) / (kernel.lanes * kOfAnAccess), 1, kMost);
+}
+
+// Those that work on a statement at the same time, each as often as it has accesses under way. What
+// all lanes of a group do alike counts for each: it is done beside what they do apart.
 int64_t threads_of(const Kernel& kernel, Loops around) {
   int64_t threads = around.empty() || !around.back()->vector ? kernel.lanes : 1;
   for (const Loop* l : around) {
@@ -38,7 +55,7 @@ int64_t threads_of(const Kernel& kernel, Loops around) {
     } else if (l->parallel) {
       threads *= trip_count(*l);
     } else if (l->vector) {
-      threads *= std::min<int64_t>(kernel.lanes, trip_count(*l));
+      threads *= std::min<int64_t>(kernel.lanes, trip_count(*l)) * accesses_at_once(kernel, around);
     }
   }
   return threads;
@@ -68,10 +85,11 @@ int64_t time(LoopProgram& program, const std::vector<Stmt>& body) {
   spread_common_columns(program, kernel);
   spread_columns(program, kernel);
   choose_blocks(program, kernel);
+  const int64_t spilled = keeps_registers(program, kernel) ? 1 : kSpilled;
   int64_t time = 0;
   for_each_leaf(kernel.body, [&](Loops around, const Stmt& leaf) {
     const int64_t threads = std::max<int64_t>(1, threads_of(kernel, around));
-    const int64_t bytes = bytes_moved(program, around, leaf);
+    const int64_t bytes = spilled * bytes_moved(program, around, leaf);
     time += std::max(threads < kBusyThreads ? bytes * kBusyThreads / threads : bytes,
                      steps_of(kernel, around) * kStep);
   });

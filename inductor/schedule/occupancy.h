@@ -14,8 +14,9 @@ namespace inductor {
 inline constexpr int64_t kLaunch = 8 * 1024 * 1024;
 
 // Bytes that the loops read and write, each statement's times how many more threads would be
-// needed to move them at the memory's rate; at least what its iterations take that one thread runs
-// one after another. Divides the loops as choose_blocks would.
+// needed to move them at the memory's rate; twice that where rows and sums of their columns have no
+// registers; at least what its iterations take that one thread runs one after another. Divides the
+// loops as choose_blocks would.
 int64_t time(LoopProgram& program, const std::vector<Stmt>& body);
 
 }  // namespace inductor

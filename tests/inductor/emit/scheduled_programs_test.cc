@@ -55,5 +55,46 @@ TEST(ScheduledPrograms, ComputeOnCudaWhatIsWritten) {
   EXPECT_GE(run, 8);
 }
 
+// Too many elements for the interpreter where the scheduler makes it of rows and columns.
+TEST(ScheduledPrograms, ABlockTakesARowAfterTheOtherAndKeepsSumsOfColumns) {
+  auto program = parse_loops(R"(loops 1 rows(x: f32[12, 256]) -> y, s {
+  m: f32[3] local
+  x_row: f32[256] local
+  y: f32[12, 256] output
+  s: f32[4, 256] output
+  kernel rows lanes 64 groups 1
+    for i0 < 4 parallel
+      for i1 < 3 reduction
+        for i2 < 256 reduction vector
+          x_row[i2] = x[768*i0 + 256*i1 + i2]
+          m[i1] += x[768*i0 + 256*i1 + i2]
+        for i3 < 256 vector
+          y[768*i0 + 256*i1 + i3] = sub(x_row[i3], m[i1])
+          s[256*i0 + i3] += mul(x_row[i3], m[i1])
+}
+)");
+  ASSERT_TRUE(program.ok()) << program.status();
+  const Array x = random_array(program->buffers[program->inputs[0]].type, 1);
+  const CompiledKernels kernels = compile_cuda_kernels({&*program}, emit_cuda);
+  const std::vector<Array> got = kernels.run(0, {x}, 1);
+  const auto at = [](const Array& a, int row, int column) {
+    return a.data[256 * row + column].floating;
+  };
+  for (int chunk = 0; chunk < 4; ++chunk) {
+    double sums[3] = {};
+    for (int r = 0; r < 3; ++r)
+      for (int j = 0; j < 256; ++j) sums[r] += at(x, 3 * chunk + r, j);
+    for (int j = 0; j < 256; ++j) {
+      double s = 0;
+      for (int r = 0; r < 3; ++r) {
+        const double own = at(x, 3 * chunk + r, j);
+        EXPECT_NEAR(at(got[0], 3 * chunk + r, j), own - sums[r], 1e-3);
+        s += own * sums[r];
+      }
+      EXPECT_NEAR(at(got[1], chunk, j), s, 1e-3 * std::max(1.0, std::fabs(s)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace inductor::testing
