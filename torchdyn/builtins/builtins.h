@@ -10,6 +10,7 @@ namespace torchdyn {
 
 using BuiltinHandler = VarRef (*)(Translator&, PyBorrow function, const CallArgs& args);
 
+// A method of a class in Python is "class.method".
 struct BuiltinRow {
   const char *module, *name;
   BuiltinHandler handler;
@@ -18,6 +19,6 @@ struct BuiltinRow {
 BuiltinHandler builtin_handler(const Gil&, PyBorrow object);  // null: it has no row
 
 extern const std::span<const BuiltinRow> kIterationBuiltins, kObjectBuiltins, kConstantBuiltins,
-    kLibraryBuiltins;
+    kLibraryBuiltins, kModeBuiltins, kSignatureBuiltins;
 
 }  // namespace torchdyn

@@ -4,6 +4,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
@@ -24,15 +25,36 @@ VarRef no_torch_function(Translator&, PyBorrow function, const CallArgs& args) {
   return boolean(false);
 }
 
-// A text of a type, or of constants.
+// A metatype that has not put another text in place of type's.
+bool says_its_name(PyTypeObject* metatype) {
+  return metatype->tp_repr == PyType_Type.tp_repr && metatype->tp_str == PyType_Type.tp_str;
+}
+
+std::string_view name_of_type(PyBorrow type) {
+  return PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "";
+}
+
+// A text of a type, an exception, or of constants.
 VarRef text(Translator& t, PyBorrow function, const CallArgs& args) {
   const bool is_type = args.positional.size() == 1 && args.positional[0]->object() &&
-                       Py_TYPE(args.positional[0]->object().get()) == &PyType_Type;
+                       PyType_Check(args.positional[0]->object().get()) &&
+                       says_its_name(Py_TYPE(args.positional[0]->object().get()));
+  if (const auto* const exception =
+          args.positional.size() == 1
+              ? dynamic_cast<const ExceptionVariable*>(args.positional[0].get())
+              : nullptr;
+      exception && name_of_type(function) == "str")
+    return std::make_shared<ConstantVariable>(torchdyn::name(exception->message()));
   if (!is_type || !dynamic_cast<const ObjectVariable*>(args.positional[0].get()))
     return protocol::fold(t, function, args);
   t.guard_identity(*args.positional[0]);
   return std::make_shared<ConstantVariable>(
       owned(PyObject_Str(args.positional[0]->object().get())));
+}
+
+VarRef truth(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 0, 1);
+  return boolean(!args.positional.empty() && protocol::truth(t, args.positional[0]));
 }
 
 VarRef product(Translator& t, PyBorrow function, const CallArgs& args) {
@@ -49,6 +71,14 @@ VarRef extreme(Translator& t, PyBorrow function, const CallArgs& args) {
                                      : protocol::fold(t, function, args);
 }
 
+// What leaves no trace in the program.
+VarRef unseen(Translator&, PyBorrow, const CallArgs&) {
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+}
+
+// So programs take what they have for torch.compile.
+VarRef is_compiling(Translator&, PyBorrow, const CallArgs&) { return boolean(true); }
+
 // Functions that ask about streams that are captured: they are not, where capture is.
 VarRef is_capturing(Translator& t, PyBorrow function, const CallArgs& args) {
   const VarRef answer = protocol::fold(t, function, args);
@@ -58,7 +88,7 @@ VarRef is_capturing(Translator& t, PyBorrow function, const CallArgs& args) {
 
 constexpr BuiltinRow kRows[] = {
     {"builtins", "abs", protocol::fold},
-    {"builtins", "bool", protocol::fold},
+    {"builtins", "bool", truth},
     {"builtins", "chr", protocol::fold},
     {"builtins", "divmod", protocol::fold},
     {"builtins", "float", protocol::fold},
@@ -97,6 +127,11 @@ constexpr BuiltinRow kRows[] = {
     {"torch", "is_grad_enabled", protocol::fold},
     {"torch", "is_inference_mode_enabled", protocol::fold},
     {"torch", "promote_types", protocol::fold},
+    {"torch._C", "_get_deterministic_algorithms", protocol::fold},
+    {"torch._C", "_get_dtensor_allow_implicit_replication", protocol::fold},
+    {"torch._C", "_len_torch_dispatch_stack", protocol::fold},
+    {"torch._C", "_log_api_usage_once", unseen},
+    {"torch.compiler", "is_compiling", is_compiling},
     {"torch.cuda.graphs", "_cuda_isCurrentStreamCapturing", is_capturing},
     {"torch.xpu.graphs", "_xpu_isCurrentStreamCapturing", is_capturing},
     {"torch._C", "_get_tracing_state", tracing_state},

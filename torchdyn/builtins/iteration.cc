@@ -6,6 +6,9 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/contents.h"
+#include "torchdyn/variables/generator.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/protocol.h"
 
@@ -40,10 +43,25 @@ VarRef enumerate(Translator& t, PyBorrow function, const CallArgs& args) {
   return std::make_shared<EnumerateIterator>(protocol::iterate(t, all.positional[0]), start);
 }
 
+bool is_strict(Translator& t, PyBorrow function,
+               const std::vector<std::pair<std::string, VarRef>>& named) {
+  if (named.size() > 1 || (named.size() == 1 && named[0].first != "strict"))
+    unknown_arguments(function, "with these arguments");
+  return named.size() == 1 && protocol::truth(t, named[0].second);
+}
+
 VarRef zip(Translator& t, PyBorrow function, const CallArgs& args) {
-  expect_positional(function, args, 0, 64);
+  CallArgs all{args.positional, {}};
+  if (is_strict(t, function, args.named)) {
+    for (VarRef& arg : all.positional)
+      arg = std::make_shared<SequenceVariable>(/*is_list=*/false, protocol::all_items(t, arg));
+    for (const VarRef& arg : all.positional)
+      if (arg->items()->size() != all.positional[0]->items()->size())
+        break_graph(BreakReason::kRaises, "zip() of arguments of other lengths");
+  }
+  expect_positional(function, all, 0, 64);
   std::vector<VarRef> inner;
-  for (const VarRef& arg : args.positional) inner.push_back(protocol::iterate(t, arg));
+  for (const VarRef& arg : all.positional) inner.push_back(protocol::iterate(t, arg));
   return std::make_shared<ZipIterator>(std::move(inner));
 }
 
@@ -68,7 +86,7 @@ VarRef next(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 1, 2);
   if (VarRef value = protocol::next(t, args.positional[0])) return value;
   if (args.positional.size() == 2) return args.positional[1];
-  break_graph(BreakReason::kRaises, "StopIteration");
+  raise_stop_iteration(t, args.positional[0]);
 }
 
 // CPython: Python/bltinmodule.c, builtin_sum_impl.
@@ -101,13 +119,20 @@ VarRef sorted(Translator& t, PyBorrow function, const CallArgs& args) {
   return protocol::fold(t, function, plain);
 }
 
+// What has keys(). CPython: Objects/dictobject.c, dict_update_arg.
+bool is_mapping(Translator& t, const VarRef& value) {
+  const bool is_object = dynamic_cast<const ObjectVariable*>(value.get()) ||
+                         dynamic_cast<const InstanceVariable*>(value.get());
+  return dynamic_cast<const DictVariable*>(value.get()) ||
+         (is_object && find_attribute(t, value, "keys"));
+}
+
 VarRef dict(Translator& t, PyBorrow function, const CallArgs& args) {
   if (args.positional.size() > 1) unknown_arguments(function, "with these arguments");
   const auto made = std::make_shared<DictVariable>(DictVariable::Entries{});
   if (!args.positional.empty()) {
-    const auto* const other = dynamic_cast<const DictVariable*>(args.positional[0].get());
-    if (other) {
-      for (const auto& [key, value] : other->entries()) made->set(key, value);
+    if (is_mapping(t, args.positional[0])) {
+      for (const auto& [key, value] : entries_of(t, args.positional[0])) made->set(key, value);
     } else {
       for (const VarRef& pair : protocol::all_items(t, args.positional[0])) {
         const std::vector<VarRef> both = protocol::all_items(t, pair);

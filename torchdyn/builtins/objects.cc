@@ -8,6 +8,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
@@ -37,8 +38,9 @@ PyTypeObject* type_of(Translator& t, const VarRef& value) {
 // Metatypes whose __instancecheck__ asks for nothing but the type.
 bool is_plain_metatype(PyTypeObject* metatype) {
   const std::string_view name = metatype->tp_name;
-  return metatype == &PyType_Type || name == "ABCMeta" || name == "EnumType" ||
-         name == "torch._C._TensorMeta" || name == "_ParameterMeta";
+  const PyRef check = torchdyn::name("__instancecheck__");
+  return type_attribute(metatype, check) == type_attribute(&PyType_Type, check) ||
+         name == "ABCMeta" || name == "torch._C._TensorMeta" || name == "_ParameterMeta";
 }
 
 // Whether it is an instance is its type's to say: CPython's type.__instancecheck__.
@@ -50,8 +52,11 @@ bool is_instance(Translator& t, PyBorrow function, const VarRef& value, const Va
   if (!type) unknown_arguments(function, "of a type that is not known");
   PyTypeObject* const known = type_of(t, value);
   const bool is_union = Py_TYPE(type.get())->tp_name == std::string_view("types.UnionType");
-  if (!known ||
-      (!is_union && (!PyType_Check(type.get()) || !is_plain_metatype(Py_TYPE(type.get())))))
+  // torch.nn.Buffer asks tensors for an attribute, and others for their type.
+  const bool is_buffer = Py_TYPE(type.get())->tp_name == std::string_view("_BufferMeta") &&
+                         !dynamic_cast<const TensorVariable*>(value.get());
+  if (!known || (!is_union && !is_buffer &&
+                 (!PyType_Check(type.get()) || !is_plain_metatype(Py_TYPE(type.get())))))
     unknown_arguments(function, "of " + value->type_name());
   if (!is_union) t.guard_identity(*of);
   const int answer = PyObject_IsSubclass(reinterpret_cast<PyObject*>(known), type.get());
@@ -66,6 +71,10 @@ VarRef isinstance(Translator& t, PyBorrow function, const CallArgs& args) {
 
 VarRef issubclass(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 2, 2);
+  if (const auto* types = args.positional[1]->items())
+    return boolean(std::any_of(types->begin(), types->end(), [&](const VarRef& type) {
+      return protocol::truth(t, issubclass(t, function, {{args.positional[0], type}, {}}));
+    }));
   for (const VarRef& type : args.positional) {
     if (!type->object() || !PyType_Check(type->object().get()))
       unknown_arguments(function, "of a " + type->type_name());
@@ -97,8 +106,21 @@ std::string text(PyBorrow function, const VarRef& value) {
 }
 
 // Null: there is none.
+VarRef look_up(Translator& t, const VarRef& value, const std::string& name);
+
 VarRef attribute_or_null(Translator& t, const VarRef& value, const std::string& name) {
-  if (dynamic_cast<const ObjectVariable*>(value.get())) return find_attribute(t, value, name);
+  try {
+    return look_up(t, value, name);
+  } catch (const Raised& raised) {
+    if (!is_a(raised, PyBorrow(PyExc_AttributeError))) throw;
+    return nullptr;
+  }
+}
+
+VarRef look_up(Translator& t, const VarRef& value, const std::string& name) {
+  if (dynamic_cast<const ObjectVariable*>(value.get()) ||
+      dynamic_cast<const InstanceVariable*>(value.get()))
+    return find_attribute(t, value, name);
   const PyTypeObject* const known = type_of(t, value);
   const bool is_container = dynamic_cast<const ObjectVariable*>(value.get()) == nullptr;
   if (known && is_container && !dynamic_cast<const FunctionVariable*>(value.get()) &&
@@ -127,6 +149,12 @@ VarRef hasattr(Translator& t, PyBorrow function, const CallArgs& args) {
   return boolean(attribute_or_null(t, args.positional[0], name) != nullptr);
 }
 
+VarRef delattr(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 2, 2);
+  delete_attribute_of_object(t, args.positional[0], text(function, args.positional[1]));
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+}
+
 VarRef setattr(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 3, 3);
   protocol::set_attribute(t, args.positional[0], text(function, args.positional[1]),
@@ -151,10 +179,15 @@ VarRef super(Translator& t, PyBorrow function, const CallArgs& args) {
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"builtins", "callable", callable},     {"builtins", "getattr", getattr},
-    {"builtins", "hasattr", hasattr},       {"builtins", "isinstance", isinstance},
-    {"builtins", "issubclass", issubclass}, {"builtins", "setattr", setattr},
-    {"builtins", "super", super},           {"builtins", "type", type},
+    {"builtins", "callable", callable},
+    {"builtins", "delattr", delattr},
+    {"builtins", "getattr", getattr},
+    {"builtins", "hasattr", hasattr},
+    {"builtins", "isinstance", isinstance},
+    {"builtins", "issubclass", issubclass},
+    {"builtins", "setattr", setattr},
+    {"builtins", "super", super},
+    {"builtins", "type", type},
 };
 
 }  // namespace

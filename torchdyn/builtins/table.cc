@@ -15,16 +15,28 @@ std::string_view name_of(PyBorrow object) {
   return name.substr(name.rfind('.') + 1);
 }
 
+std::string_view last_name(const BuiltinRow& row) {
+  const std::string_view name = row.name;
+  return name.substr(name.rfind('.') + 1);
+}
+
+PyRef object_of(const Gil& gil, const BuiltinRow& row) {
+  const std::string_view name = row.name;
+  const size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return import_attribute(gil, row.module, row.name);
+  const PyRef owner = import_attribute(gil, row.module, std::string(name.substr(0, dot)).c_str());
+  return attribute(gil, owner, row.name + dot + 1);
+}
+
 }  // namespace
 
 BuiltinHandler builtin_handler(const Gil& gil, PyBorrow object) {
   const std::string_view name = name_of(object);
   if (name.empty()) return nullptr;
-  for (const auto& rows :
-       {kIterationBuiltins, kObjectBuiltins, kConstantBuiltins, kLibraryBuiltins})
+  for (const auto& rows : {kIterationBuiltins, kObjectBuiltins, kConstantBuiltins, kLibraryBuiltins,
+                           kModeBuiltins, kSignatureBuiltins})
     for (const BuiltinRow& row : rows)
-      if (row.name == name && PyBorrow(import_attribute(gil, row.module, row.name)) == object)
-        return row.handler;
+      if (last_name(row) == name && PyBorrow(object_of(gil, row)) == object) return row.handler;
   return nullptr;
 }
 

@@ -100,8 +100,14 @@ void CodeWriter::load(const Source& source) {
       emit(Opcode::LOAD_GLOBAL, index_in(&names_, source.name()) << 1);
       return;
     case Source::Kind::kItem:
+      if (source.base()->kind() == Source::Kind::kContents) return load_from_contents(source);
       load(*source.base());
       constant(source.name());
+      emit(Opcode::BINARY_SUBSCR);
+      return;
+    case Source::Kind::kKeyed:
+      load(*source.base());
+      constant(source.object());
       emit(Opcode::BINARY_SUBSCR);
       return;
     case Source::Kind::kElement:
@@ -122,6 +128,9 @@ void CodeWriter::load(const Source& source) {
       constant(source.name());
       emit(Opcode::BINARY_SUBSCR);
       return;
+    case Source::Kind::kContextValue:
+      return call_method(*source.base(), "get");
+    case Source::Kind::kContents:
     case Source::Kind::kSetter:
     case Source::Kind::kUnwrapped:
       break_graph(BreakReason::kRebuild, source.text());
@@ -143,6 +152,24 @@ void CodeWriter::load(const Source& source) {
       load(*source.base());
       return attribute(source.name());
   }
+}
+
+void CodeWriter::call_method(const Source& object, const char* method) {
+  const bool null_first = running_version() < PythonVersion::k3_13;
+  if (null_first) emit(Opcode::PUSH_NULL);
+  load(object);
+  attribute(name(method));
+  if (!null_first) emit(Opcode::PUSH_NULL);
+  end_call(0);
+}
+
+// dict.__getitem__(object, name): its class may have another.
+void CodeWriter::load_from_contents(const Source& item) {
+  begin_call(
+      owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__getitem__")));
+  load(*item.base()->base());
+  constant(item.name());
+  end_call(2);
 }
 
 void CodeWriter::begin_call(PyBorrow callable) {

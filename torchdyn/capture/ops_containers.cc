@@ -2,6 +2,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/contents.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
 
@@ -65,9 +66,7 @@ void add_to_map(Translator& t, const Instruction& i) {
 template <bool twice>
 void merge(Translator& t, const Instruction& i) {
   const VarRef other = t.pop();
-  const auto* const more = dynamic_cast<const DictVariable*>(other.get());
-  if (!more) break_graph(BreakReason::kValue, "the items of a " + other->type_name());
-  for (const auto& [key, value] : DictVariable::Entries(more->entries())) {
+  for (const auto& [key, value] : entries_of(t, other)) {
     if (!twice && dict_at(t, i.arg).find(key))
       break_graph(BreakReason::kRaises, "a keyword argument twice");
     dict_at(t, i.arg).set(key, value);
@@ -117,6 +116,15 @@ void store_subscript(Translator& t, const Instruction&) {
   protocol::set_item(t, object, key, value);
 }
 
+void store_slice(Translator& t, const Instruction&) {
+  const VarRef stop = t.pop(), start = t.pop(), object = t.pop(), value = t.pop();
+  for (const VarRef& part : {start, stop})
+    if (!part->object()) break_graph(BreakReason::kValue, "a slice with a " + part->type_name());
+  const VarRef slice = std::make_shared<ConstantVariable>(
+      owned(PySlice_New(start->object().get(), stop->object().get(), nullptr)));
+  protocol::set_item(t, object, slice, value);
+}
+
 void delete_subscript(Translator& t, const Instruction&) {
   const VarRef key = t.pop(), object = t.pop();
   protocol::delete_item(t, object, key);
@@ -126,13 +134,6 @@ void contains(Translator& t, const Instruction& i) {
   const VarRef container = t.pop(), value = t.pop();
   const bool is_in = protocol::contains(t, container, value) != (i.arg == 1);
   t.push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(is_in ? Py_True : Py_False))));
-}
-
-// CPython: Include/internal/pycore_intrinsics.h.
-void intrinsic(Translator& t, const Instruction& i) {
-  constexpr uint32_t kListToTuple = 6;
-  if (i.arg != kListToTuple) break_graph(BreakReason::kOpcode, "CALL_INTRINSIC_1");
-  list_to_tuple(t, i);
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -154,7 +155,7 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::STORE_SUBSCR, store_subscript},
     {Opcode::DELETE_SUBSCR, delete_subscript},
     {Opcode::CONTAINS_OP, contains},
-    {Opcode::CALL_INTRINSIC_1, intrinsic},
+    {Opcode::STORE_SLICE, store_slice},
 };
 
 }  // namespace

@@ -35,6 +35,13 @@ void store_deref(Translator& t, const Instruction& i) {
   static_cast<const CellVariable&>(*cell).set(t.pop());
 }
 
+void delete_deref(Translator& t, const Instruction& i) {
+  const CellVariable& cell = cell_at(t, i.arg);
+  if (cell.source()) break_graph(BreakReason::kSideEffect, "a free variable is unbound");
+  if (!cell.content()) break_graph(BreakReason::kRaises, "a free variable that is not bound");
+  cell.set(nullptr);
+}
+
 // CPython: Python/bytecodes.c, SET_FUNCTION_ATTRIBUTE; the bits are MAKE_FUNCTION's until 3.12.
 void set_part(Translator& t, const FunctionVariable& function, uint32_t bit, const VarRef& part) {
   switch (bit) {
@@ -76,6 +83,7 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::COPY_FREE_VARS, copy_free_variables},
     {Opcode::LOAD_CLOSURE, load_closure},
     {Opcode::LOAD_DEREF, load_deref},
+    {Opcode::DELETE_DEREF, delete_deref},
     {Opcode::STORE_DEREF, store_deref},
     {Opcode::MAKE_FUNCTION, make_function},
     {Opcode::SET_FUNCTION_ATTRIBUTE, set_function_attribute},

@@ -51,25 +51,7 @@ void jump_if_or_pop(Translator& t, const Instruction& i) {
   }
 }
 
-// CPython: Include/object.h, Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING, of values whose types are
-// known.
-void match_sequence(Translator& t, const Instruction&) {
-  const VarRef value = t.at_depth(1);
-  if (!value->items() && dynamic_cast<const ObjectVariable*>(value.get()))
-    break_graph(BreakReason::kMatch, value->type_name());
-  t.push(boolean(value->items() != nullptr));
-}
-
-void match_mapping(Translator& t, const Instruction&) {
-  const VarRef value = t.at_depth(1);
-  if (dynamic_cast<const ObjectVariable*>(value.get()))
-    break_graph(BreakReason::kMatch, value->type_name());
-  t.push(boolean(dynamic_cast<const DictVariable*>(value.get()) != nullptr));
-}
-
 constexpr OpcodeRow kRows[] = {
-    {Opcode::MATCH_SEQUENCE, match_sequence},
-    {Opcode::MATCH_MAPPING, match_mapping},
     {Opcode::TO_BOOL, to_bool},
     {Opcode::UNARY_NOT, unary_not},
     {Opcode::IS_OP, is},

@@ -1,13 +1,17 @@
 // Locals, globals and attributes.
+#include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
 #include "torchdyn/variables/wrap.h"
 
 namespace torchdyn {
 namespace {
+
+using aten_bridge::str_cat;
 
 void load_fast(Translator& t, const Instruction& i) { t.push(t.load(i.arg)); }
 
@@ -51,7 +55,7 @@ VarRef global_named(Translator& t, const std::string& name) {
   t.guards().add(global, Absent{});
   const SourceRef builtin = Source::builtin(name);
   const PyBorrow value = builtin->read(t.frame());
-  if (!value) break_graph(BreakReason::kRaises, "a global that is not there: " + name);
+  if (!value) raise(t, PyBorrow(PyExc_NameError), str_cat("name '", name, "' is not defined"));
   return wrap(t, value, builtin);
 }
 
@@ -91,7 +95,13 @@ void store_attribute(Translator& t, const Instruction& i) {
   protocol::set_attribute(t, object, t.name_of(i), value);
 }
 
+void delete_attribute(Translator& t, const Instruction& i) {
+  const VarRef object = t.pop();
+  delete_attribute_of_object(t, object, t.name_of(i));
+}
+
 constexpr OpcodeRow kRows[] = {
+    {Opcode::DELETE_ATTR, delete_attribute},
     {Opcode::LOAD_FAST, load_fast},
     {Opcode::LOAD_FAST_CHECK, load_fast},
     {Opcode::LOAD_FAST_LOAD_FAST, load_two},

@@ -74,6 +74,17 @@ void SideEffects::change(const VarRef& container) {
   changes_.push_back({container, "", nullptr});
 }
 
+void SideEffects::set_context(PyBorrow variable, VarRef token) {
+  std::erase_if(contexts_, [&](const auto& known) { return known.first == variable; });
+  if (token) contexts_.emplace_back(variable, std::move(token));
+}
+
+VarRef SideEffects::context(PyBorrow variable) const {
+  for (const auto& [known, token] : contexts_)
+    if (known == variable) return token;
+  return nullptr;
+}
+
 std::vector<VarRef> SideEffects::written(const Change& change) {
   return change.value ? std::vector<VarRef>{change.value} : change.owner->parts();
 }
@@ -82,6 +93,7 @@ std::vector<VarRef> SideEffects::values() const {
   std::vector<VarRef> all;
   for (const Change& change : changes_)
     for (VarRef& value : written(change)) all.push_back(std::move(value));
+  for (const auto& [variable, token] : contexts_) all.push_back(token);
   return all;
 }
 
@@ -107,6 +119,7 @@ void SideEffects::write(CodeWriter& w) const {
     if (change.owner) w.keep(change.owner);
     for (const VarRef& value : written(change)) w.keep(value);
   }
+  for (const auto& [variable, token] : contexts_) w.keep(token);
   w.fill();
   for (const Change& change : changes_) {
     if (!change.owner) {

@@ -27,7 +27,11 @@ class SideEffects {
   // What the variable has when the frame ends will be in the object.
   void change(const VarRef& container);
 
-  bool empty() const { return changes_.empty(); }
+  // The ContextTokenVariable that set a variable last; null: it has what the frame found.
+  void set_context(PyBorrow variable, VarRef token);
+  VarRef context(PyBorrow variable) const;
+
+  bool empty() const { return changes_.empty() && contexts_.empty(); }
   // What has been written, for a graph to give it.
   std::vector<VarRef> values() const;
 
@@ -53,6 +57,7 @@ class SideEffects {
   static std::vector<VarRef> written(const Change& change);
 
   std::vector<Change> changes_;
+  std::vector<std::pair<PyBorrow, VarRef>> contexts_;
   std::vector<Found> found_;
 };
 

@@ -16,7 +16,8 @@ constexpr OpcodeGap kGaps[] = {
 std::array<Handler, kOpcodes> handlers() {
   std::array<Handler, kOpcodes> table{};
   for (const auto& rows : {kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps, kFunctionOps,
-                           kIterationOps, kContainerOps, kFormattingOps, kImportOps, kBlockOps})
+                           kIterationOps, kContainerOps, kFormattingOps, kImportOps, kBlockOps,
+                           kExceptionOps, kMatchingOps, kIntrinsicOps})
     for (const OpcodeRow& row : rows) table[static_cast<int>(row.op)] = row.handler;
   return table;
 }

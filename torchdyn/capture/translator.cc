@@ -1,5 +1,7 @@
 #include "torchdyn/capture/translator.h"
 
+#include <algorithm>
+
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/bytecode/disassemble.h"
 #include "torchdyn/capture/gaps.h"
@@ -7,6 +9,7 @@
 #include "torchdyn/cpython/code_object.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/cpython/tensor_abi.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/wrap.h"
 
@@ -49,7 +52,11 @@ Translator::Translator(const Gil& gil, const FrameView& frame)
   begin(frame.code(), frame.globals(), nullptr);
 }
 
-VarRef Translator::run() { return run_innermost(); }
+VarRef Translator::run() {
+  VarRef result = run_innermost();
+  if (!blocks_.empty()) break_graph(BreakReason::kExceptions, "a block that is not left");
+  return result;
+}
 
 VarRef Translator::run_function(CodeView code, PyBorrow globals, SourceRef globals_source,
                                 std::vector<VarRef> locals) {
@@ -73,17 +80,26 @@ std::list<Activation> Translator::suspended(CodeView code, PyBorrow globals,
   return alone;
 }
 
-VarRef Translator::resume(std::list<Activation>* suspended) {
+VarRef Translator::resume(std::list<Activation>* suspended, VarRef* returned, const VarRef& sent,
+                          const Raised* thrown) {
   if (activations_.size() >= kMostActivations)
     break_graph(BreakReason::kDepth, std::string(suspended->front().code.name()));
   activations_.splice(activations_.end(), *suspended);
+  const VarRef handled = handled_;
+  if (sent) push(sent);
+  if (thrown) {
+    current().at = &*current().next;
+    unwind(current(), *thrown);
+  }
   VarRef value = run_innermost();
+  if (handled_ != handled)
+    break_graph(BreakReason::kExceptions, "a generator that yields while it handles an exception");
   if (!std::exchange(current().has_yielded, false)) {
     activations_.pop_back();
+    *returned = std::move(value);
     return nullptr;
   }
   current().result = nullptr;
-  push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))));  // what is sent
   suspended->splice(suspended->begin(), activations_, std::prev(activations_.end()));
   return value;
 }
@@ -93,7 +109,52 @@ void Translator::set_grad_mode(bool is_on) {
   set_grad_enabled(is_on);
 }
 
-void Translator::leave_modes() { set_grad_enabled(grad_mode_before_); }
+namespace {
+
+// Whatever exception is set meanwhile stays.
+void leave(const Gil& gil, PyBorrow mode) noexcept {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const PyBorrow none(Py_None);
+  try {
+    (void)call_method(gil, mode, "__exit__", {none, none, none});
+  } catch (const PythonError&) {
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace
+
+void Translator::enter_autocast(const VarRef& manager, const PyRef& parts) {
+  const PyRef function = import_attribute(gil_, "torch.amp", "_enter_autocast");
+  PyRef mode = call(gil_, function, parts);
+  PyRef node = graph_.call_function(gil_, function, parts, PyRef());
+  blocks_.push_back({manager, std::move(mode), std::move(node), steps_, activations_.front().line});
+}
+
+void Translator::enter_block(const VarRef& manager) {
+  blocks_.push_back({manager, PyRef(), PyRef(), steps_, activations_.front().line});
+}
+
+void Translator::leave_block(const VarRef& manager) {
+  if (blocks_.empty() || blocks_.back().manager != manager)
+    break_graph(BreakReason::kMode, "a block that is left in another order");
+  const Block block = std::move(blocks_.back());
+  blocks_.pop_back();
+  if (!block.mode) return;
+  std::vector<PyRef> args;
+  args.push_back(PyRef::to(block.node));
+  (void)graph_.call_function(gil_, import_attribute(gil_, "torch.amp", "_exit_autocast"),
+                             tuple_of(args), PyRef());
+  leave(gil_, block.mode);
+}
+
+void Translator::leave_modes() {
+  for (auto entered = blocks_.rbegin(); entered != blocks_.rend(); ++entered)
+    if (const PyRef mode = std::move(entered->mode)) leave(gil_, mode);
+  set_grad_enabled(grad_mode_before_);
+}
 
 std::optional<bool> Translator::changed_grad_mode() const {
   return grad_mode_ == grad_mode_before_ ? std::nullopt : std::optional(grad_mode_);
@@ -131,10 +192,65 @@ VarRef Translator::run_innermost() {
     TD_CHECK(activation.next != instructions.end(), "a frame without a return");
     activation.at = &*activation.next++;
     if (has_stopped()) return nullptr;
-    step(*activation.at);
+    try {
+      step(*activation.at);
+    } catch (const Raised& raised) {
+      unwind(activation, raised);
+    }
   }
   return activation.result;
 }
+
+// CPython: Python/ceval.c, exception_unwind.
+void Translator::unwind(Activation& activation, const Raised& raised) {
+  const ExceptionVariable& exception = *raised.exception;
+  const bool is_own = &activation == &activations_.front();
+  exception.was_raised = true;
+  if (is_own && exception.raised_at == 0) {
+    exception.raised_at = steps_;
+    exception.raised_on_line = activation.line;
+  }
+  const ExceptionHandler* const handler = activation.at->handler;
+  if (!handler && is_own) {
+    handled_ = raised.exception;
+    break_graph(BreakReason::kRaises, exception.description());
+  }
+  if (!handler) {
+    activations_.pop_back();
+    throw raised;
+  }
+  activation.stack.resize(handler->depth);
+  if (handler->keeps_index) push(std::make_shared<ConstantVariable>(owned(PyLong_FromLong(0))));
+  push(raised.exception);
+  jump(*handler->target);
+}
+
+const ExceptionVariable* Translator::first_raised() const {
+  const ExceptionVariable* first = nullptr;
+  const auto look_at = [&](const VarRef& value) {
+    const auto* const exception = dynamic_cast<const ExceptionVariable*>(value.get());
+    if (exception && exception->raised_at > 0 &&
+        (!first || exception->raised_at < first->raised_at))
+      first = exception;
+  };
+  look_at(handled_);
+  for (const VarRef& value : outermost().stack) look_at(value);
+  for (const VarRef& value : outermost().locals) look_at(value);
+  return first;
+}
+
+std::pair<int, int> Translator::cut_place() const {
+  std::pair place(steps_, activations_.front().line);
+  if (const ExceptionVariable* const first = first_raised())
+    place = std::min(place, std::pair(first->raised_at, first->raised_on_line));
+  if (!blocks_.empty())
+    place = std::min(place, std::pair(blocks_.front().step, blocks_.front().line));
+  return place;
+}
+
+int Translator::steps() const { return cut_place().first; }
+
+int Translator::line() const { return cut_place().second; }
 
 bool Translator::has_stopped() { return activations_.size() == 1 && ++steps_ == stop_; }
 
@@ -198,7 +314,10 @@ VarRef& Translator::at_depth(size_t depth) {
 
 VarRef Translator::load(uint32_t slot) {
   VarRef value = load_or_null(slot);
-  if (!value) break_graph(BreakReason::kRaises, "a local variable that is not bound");
+  if (!value)
+    raise(*this, PyBorrow(PyExc_UnboundLocalError),
+          str_cat("cannot access local variable '", code().slot_name(static_cast<int>(slot)),
+                  "' where it is not associated with a value"));
   return value;
 }
 

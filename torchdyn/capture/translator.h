@@ -24,7 +24,9 @@
 
 namespace torchdyn {
 
+class ExceptionVariable;
 class Translator;
+struct Raised;
 using Handler = void (*)(Translator&, const Instruction&);
 
 struct OpcodeRow {
@@ -65,13 +67,14 @@ class Translator {
   // Runs anew, up to the frame's own instruction that is the `steps`th, and stops before it. Breaks
   // where it does not come that far.
   void run_to(int steps);
-  // The frame's own instructions that were begun.
-  int steps() const { return steps_; }
+  // The frame's own instructions that were begun, up to where it can be cut: before what raised the
+  // exceptions that it handles and holds, and before what entered autocast: CPython does these.
+  int steps() const;
   const Activation& outermost() const { return activations_.front(); }
   const std::vector<OutputGraph::Input>& inputs() const { return graph_.inputs(); }
   // Where the last instruction stands in the source of the frame, and in that of the innermost
   // callee ("": there is none).
-  int line() const { return activations_.front().line; }
+  int line() const;
   std::string callee_place() const;
 
   // ---- For handlers and variables ----
@@ -96,8 +99,9 @@ class Translator {
   // A generator's activation of these locals, which has not begun.
   std::list<Activation> suspended(CodeView code, PyBorrow globals, SourceRef globals_source,
                                   std::vector<VarRef> locals);
-  // Runs it on to its next value; null, and it is gone: there is no more.
-  VarRef resume(std::list<Activation>* suspended);
+  // Runs it on to its next value; null, and it is gone: it has returned.
+  VarRef resume(std::list<Activation>* suspended, VarRef* returned, const VarRef& sent,
+                const Raised* thrown = nullptr);
   // One source for a dict of globals, whoever leads to it; the first that was named.
   SourceRef canonical_function(PyBorrow function, const SourceRef& source);  // and for a function
   SourceRef canonical_globals(PyBorrow globals, SourceRef source);
@@ -140,6 +144,14 @@ class Translator {
   void set_grad_mode(bool is_on);
   void leave_modes();
   std::optional<bool> changed_grad_mode() const;  // where the frame leaves another than it found
+  // Enters torch.autocast for what is recorded from here on: device type, dtype, whether it is on
+  // and whether casts are kept. Who leaves is who entered last.
+  void enter_autocast(const VarRef& manager, const PyRef& parts);
+  void enter_block(const VarRef& manager);  // another, within which the frame cannot be cut either
+  void leave_block(const VarRef& manager);
+  // The exception that an except or finally is about; null: none, or one from outside.
+  const VarRef& handled() const { return handled_; }
+  void set_handled(VarRef exception) { handled_ = std::move(exception); }
   // The names of a call's last arguments, from one instruction to the call.
   std::vector<std::string>& keywords() { return current().keywords; }
 
@@ -153,6 +165,9 @@ class Translator {
   const DecodedCode& decoded(CodeView code);
   VarRef run_innermost();
   void step(const Instruction& i);
+  void unwind(Activation& activation, const Raised& raised);
+  const ExceptionVariable* first_raised() const;
+  std::pair<int, int> cut_place() const;  // steps and line
   bool has_stopped();
 
   const Gil& gil_;
@@ -166,6 +181,13 @@ class Translator {
   aten_bridge::HashMap<PyCodeObject*, std::unique_ptr<DecodedCode>> decoded_;
   aten_bridge::HashMap<PyObject*, SourceRef> globals_;
   bool grad_mode_before_, grad_mode_;
+  struct Block {
+    VarRef manager;
+    PyRef mode, node;  // null: it is not autocast's
+    int step, line;    // of the frame itself
+  };
+  std::vector<Block> blocks_;  // entered and not yet left
+  VarRef handled_;
   int instructions_ = 0;
   int steps_ = 0;
   int stop_ = 0;  // 0: nowhere
@@ -175,6 +197,7 @@ class Translator {
 Handler handler_of(Opcode op);
 
 extern const std::span<const OpcodeRow> kStackOps, kNameOps, kOperatorOps, kCallOps, kJumpOps,
-    kFunctionOps, kIterationOps, kContainerOps, kFormattingOps, kImportOps, kBlockOps;
+    kFunctionOps, kIterationOps, kContainerOps, kFormattingOps, kImportOps, kBlockOps,
+    kExceptionOps, kMatchingOps, kIntrinsicOps;
 
 }  // namespace torchdyn

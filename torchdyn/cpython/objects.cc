@@ -45,6 +45,19 @@ PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept {
   return found(PyDict_GetItemWithError(dict.get(), key.get()));
 }
 
+PyBorrow contents_item(PyBorrow dict, PyBorrow key) noexcept {
+  if (!dict || !PyDict_Check(dict.get())) return PyBorrow();
+  return found(PyDict_GetItemWithError(dict.get(), key.get()));
+}
+
+PyBorrow context_value(PyBorrow variable) noexcept {
+  if (!variable || !PyContextVar_CheckExact(variable.get())) return PyBorrow();
+  PyObject* value = nullptr;
+  if (PyContextVar_Get(variable.get(), nullptr, &value) != 0) return found(nullptr);
+  const PyRef kept = PyRef::steal(value);  // the context keeps it, or the variable does
+  return kept;
+}
+
 PyBorrow cell_content(PyBorrow cell) noexcept {
   return cell && PyCell_Check(cell.get()) ? PyBorrow(PyCell_GET(cell.get())) : PyBorrow();
 }
@@ -146,6 +159,13 @@ bool is_plain_constant(PyBorrow object) noexcept {
          type == "torch.memory_format" || type == "torch.Size";
 }
 
+bool has_identity_hash(PyBorrow object) noexcept {
+  const PyTypeObject* const type = Py_TYPE(object.get());
+  return type->tp_hash == PyBaseObject_Type.tp_hash &&
+         (type->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
+          type->tp_richcompare == PyType_Type.tp_richcompare || !type->tp_richcompare);
+}
+
 bool equal_constants(PyBorrow a, PyBorrow b) noexcept {
   if (a == b) return true;
   if (!a || !b || Py_TYPE(a.get()) != Py_TYPE(b.get())) return false;
@@ -230,6 +250,14 @@ PyRef call_method(const Gil& gil, PyBorrow object, const char* name,
 
 bool stops_the_program() noexcept {
   return PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception);
+}
+
+PyRef take_exception(const Gil&) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  const PyRef owners[] = {PyRef::steal(type), PyRef::steal(traceback)};
+  return PyRef::steal(value);
 }
 
 std::string take_exception_text(const Gil&) {

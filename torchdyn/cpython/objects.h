@@ -25,6 +25,10 @@ PyBorrow dict_of(PyBorrow object) noexcept;
 PyBorrow member(PyBorrow object, PyBorrow name) noexcept;
 // dict[key], of an exact dict and an exact str.
 PyBorrow dict_item(PyBorrow dict, PyBorrow key) noexcept;
+// The same of any dict, whatever its class does.
+PyBorrow contents_item(PyBorrow dict, PyBorrow key) noexcept;
+// What a ContextVar has in this thread's context, or by default; null: nothing.
+PyBorrow context_value(PyBorrow variable) noexcept;
 PyBorrow cell_content(PyBorrow cell) noexcept;
 // The item of a tuple or of an exact list.
 PyBorrow element(PyBorrow sequence, int index) noexcept;
@@ -53,6 +57,8 @@ bool is_data_descriptor(PyBorrow object) noexcept;
 // What does not change, of which equal ones cannot be told apart but by identity: None, numbers,
 // strings, ranges, slices of these, dtypes, devices, sizes; not of a subclass.
 bool is_plain_constant(PyBorrow object) noexcept;
+// Whether nothing but the same object is equal to it, by object's own __hash__ and __eq__.
+bool has_identity_hash(PyBorrow object) noexcept;
 bool equal_constants(PyBorrow a, PyBorrow b) noexcept;
 
 // ---- Making and calling
@@ -74,7 +80,8 @@ PyRef call_method(const Gil&, PyBorrow object, const char* name,
 
 // Whether the exception that is set is the program's to handle: Ctrl-C, exit().
 bool stops_the_program() noexcept;
-// The text of the exception that is set, which is cleared.
+// The exception that is set, which is cleared; and the text of that.
+PyRef take_exception(const Gil&);
 std::string take_exception_text(const Gil&);
 
 }  // namespace torchdyn

@@ -35,9 +35,12 @@ const char* active_mode() noexcept {
   if (has_function_mode()) return "a function mode of torch.overrides";
   if (c10::impl::dispatch_mode_enabled()) return "a dispatch mode";
   if (at::SavedTensorDefaultHooks::get_hooks()) return "hooks on saved tensors";
-  for (const at::DeviceType device : {at::kCPU, at::kCUDA})
-    if (at::autocast::is_autocast_enabled(device)) return "autocast";
   return nullptr;
+}
+
+bool is_autocast_enabled() noexcept {
+  return at::autocast::is_autocast_enabled(at::kCPU) ||
+         at::autocast::is_autocast_enabled(at::kCUDA);
 }
 
 bool is_grad_enabled() noexcept { return c10::GradMode::is_enabled(); }

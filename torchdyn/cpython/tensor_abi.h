@@ -21,6 +21,8 @@ bool has_function_mode() noexcept;
 // otherwise with them than with those that have some; null: nothing.
 const char* active_mode() noexcept;
 
+// Whether autocast is on for any of the devices that this library knows.
+bool is_autocast_enabled() noexcept;
 // The grad mode of this thread.
 bool is_grad_enabled() noexcept;
 void set_grad_enabled(bool is_on) noexcept;

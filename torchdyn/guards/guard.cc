@@ -37,6 +37,8 @@ bool holds(const GuardKind& kind, PyBorrow value, const FrameView& frame) noexce
 
 bool is_of_one_kind(const GuardKind& a, const GuardKind& b) {
   if (a.index() != b.index()) return false;
+  if (const auto* const holds = std::get_if<Holds>(&a))
+    return holds->element() == std::get<Holds>(b).element();
   const auto* const alias = std::get_if<Alias>(&a);
   return !alias || *alias->other == *std::get<Alias>(b).other;
 }
@@ -116,8 +118,43 @@ std::string Alias::explain(PyBorrow) const {
   return str_cat("it is ", is_same ? "no longer " : "now ", other->text());
 }
 
+namespace {
+
+// Of an exact set, frozenset or dict; -1: it is another, or the element cannot be one.
+int contains(PyBorrow container, PyBorrow element) noexcept {
+  if (PyAnySet_CheckExact(container.get())) return PySet_Contains(container.get(), element.get());
+  return PyDict_CheckExact(container.get()) ? PyDict_Contains(container.get(), element.get()) : -1;
+}
+
+}  // namespace
+
+std::optional<Holds> Holds::of(PyBorrow set, PyBorrow element) {
+  Holds made{PyRef(), std::nullopt, false};
+  if (is_plain_constant(element)) {
+    made.constant = PyRef::to(element);
+  } else if (has_identity_hash(element)) {
+    made.object = Same::of(element);
+  }
+  if (!made.constant && !made.object) return std::nullopt;
+  const int answer = contains(set, element);
+  if (answer < 0) throw PythonError();
+  made.is_there = answer == 1;
+  return made;
+}
+
+bool Holds::check(PyBorrow value) const noexcept {
+  if (object && !object->check(object->object)) return false;
+  const int answer = value ? contains(value, element()) : -1;
+  if (answer < 0) PyErr_Clear();
+  return answer == (is_there ? 1 : 0);
+}
+
+std::string Holds::explain(PyBorrow) const {
+  return is_there ? "an element is there no more" : "there is an element more";
+}
+
 bool Keys::check(PyBorrow value) const noexcept {
-  if (!value || !PyDict_CheckExact(value.get()) ||
+  if (!value || Py_TYPE(value.get()) != type ||
       PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(keys.get()))
     return false;
   PyObject *key = nullptr, *item = nullptr;

@@ -64,8 +64,22 @@ struct Length {
   std::string explain(PyBorrow value) const;
 };
 
+// Elements are constants, or objects that are told apart by identity.
+struct Holds {
+  PyRef constant;              // null: an object
+  std::optional<Same> object;  // that one
+  bool is_there;
+
+  // None: the element is neither.
+  static std::optional<Holds> of(PyBorrow set, PyBorrow element);
+  PyBorrow element() const { return constant ? PyBorrow(constant) : object->object; }
+  bool check(PyBorrow value) const noexcept;
+  std::string explain(PyBorrow value) const;
+};
+
 struct Keys {
-  PyRef keys;  // a tuple of str, in the order of an exact dict
+  PyRef keys;  // a tuple of str, in the dict's order
+  const PyTypeObject* type;
 
   bool check(PyBorrow value) const noexcept;
   std::string explain(PyBorrow value) const;
@@ -81,7 +95,7 @@ struct Alias {
   std::string explain(PyBorrow value) const;
 };
 
-using GuardKind = std::variant<TypeIs, IsType, Same, Absent, Length, Alias, Equals, Keys>;
+using GuardKind = std::variant<TypeIs, IsType, Same, Absent, Length, Alias, Equals, Holds, Keys>;
 
 // A tree over sources: each is read once a check, from what it is read from. Of a dict that has not
 // changed since all held, what was read of it is known, and only what may have changed in itself is

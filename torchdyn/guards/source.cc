@@ -37,6 +37,16 @@ SourceRef Source::item(SourceRef base, std::string_view name) {
   return std::make_shared<const Source>(Kind::kItem, std::move(base), -1, name);
 }
 
+SourceRef Source::keyed(SourceRef base, PyBorrow key) {
+  auto made = std::make_shared<Source>(Kind::kKeyed, std::move(base), -1, "");
+  made->object_ = PyRef::to(key);
+  return made;
+}
+
+SourceRef Source::contents(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kContents, std::move(base), -1, "");
+}
+
 SourceRef Source::element(SourceRef base, int index) {
   return std::make_shared<const Source>(Kind::kElement, std::move(base), index, "");
 }
@@ -83,6 +93,10 @@ SourceRef Source::fixed(PyBorrow object, std::string_view name) {
   return made;
 }
 
+SourceRef Source::context_value(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kContextValue, std::move(base), -1, "get()");
+}
+
 SourceRef Source::part(SourceRef base, FunctionPart part) {
   return std::make_shared<const Source>(Kind::kPart, std::move(base), static_cast<int>(part),
                                         name_of(part));
@@ -94,7 +108,8 @@ SourceRef Source::cell(SourceRef base) {
 
 bool operator==(const Source& a, const Source& b) {
   if (a.kind_ != b.kind_ || a.slot_ != b.slot_ || PyBorrow(a.name_) != PyBorrow(b.name_) ||
-      PyBorrow(a.object_) != PyBorrow(b.object_))
+      (PyBorrow(a.object_) != PyBorrow(b.object_) &&
+       !(a.kind_ == Source::Kind::kKeyed && equal_constants(a.object_, b.object_))))
     return false;  // names are interned
   return a.base_ == b.base_ || (a.base_ && b.base_ && *a.base_ == *b.base_);
 }
@@ -120,7 +135,11 @@ PyBorrow Source::read_from(PyBorrow base, const FrameView& frame) const noexcept
     case Kind::kMember:
       return torchdyn::member(base, name_);
     case Kind::kItem:
-      return dict_item(base, name_);
+      return base_->kind_ == Kind::kContents ? contents_item(base, name_) : dict_item(base, name_);
+    case Kind::kKeyed:
+      return base && PyDict_CheckExact(base.get()) ? contents_item(base, object_) : PyBorrow();
+    case Kind::kContents:
+      return base && PyDict_Check(base.get()) ? base : PyBorrow();
     case Kind::kElement:
       return torchdyn::element(base, slot_);
     case Kind::kTypeMember:
@@ -144,6 +163,8 @@ PyBorrow Source::read_from(PyBorrow base, const FrameView& frame) const noexcept
       return dict_item(PyBorrow(PyImport_GetModuleDict()), name_);
     case Kind::kFixed:
       return object_;
+    case Kind::kContextValue:
+      return torchdyn::context_value(base);
     case Kind::kPart:
       return part_of(base, static_cast<FunctionPart>(slot_));
     case Kind::kCell:
@@ -154,6 +175,8 @@ PyBorrow Source::read_from(PyBorrow base, const FrameView& frame) const noexcept
 
 std::string Source::text() const {
   const std::string_view name = utf8(name_);
+  if (kind_ == Kind::kKeyed) return str_cat(base_->text(), "[", text_of(object_), "]");
+  if (kind_ == Kind::kContents) return base_->text();
   if (kind_ == Kind::kElement) return str_cat(base_->text(), "[", slot_, "]");
   if (kind_ == Kind::kTypeMember) return str_cat("type(", base_->text(), ").", name);
   if (kind_ == Kind::kTypeOf) return str_cat("type(", base_->text(), ")");
@@ -161,7 +184,8 @@ std::string Source::text() const {
   if (kind_ == Kind::kClassMember || kind_ == Kind::kSlotMember || kind_ == Kind::kUnwrapped ||
       kind_ == Kind::kSetter || kind_ == Kind::kClassOrder || kind_ == Kind::kDict)
     return str_cat(base_->text(), ".", name);
-  if (kind_ == Kind::kMember || kind_ == Kind::kPart || kind_ == Kind::kCell)
+  if (kind_ == Kind::kMember || kind_ == Kind::kPart || kind_ == Kind::kCell ||
+      kind_ == Kind::kContextValue)
     return str_cat(base_->text(), ".", name);
   if (kind_ == Kind::kItem) return str_cat(base_->text(), "['", name, "']");
   return std::string(name);

@@ -23,22 +23,25 @@ class Source {
     kClosure,  // what is in the cell of a free variable
     kGlobal,
     kBuiltin,
-    kDict,         // the base's __dict__
-    kMember,       // what the base's __dict__ has under that name
-    kItem,         // base[name], of an exact dict
-    kElement,      // base[slot], of an exact tuple or list
-    kTypeMember,   // what the base's type has under that name
-    kClassMember,  // what the base, a type, has under that name
-    kBaseMember,   // what the slot-th type has itself that the base, a type, is looked up in
-    kSlotMember,   // what the base keeps in a place of its own, that __slots__ named
-    kTypeOf,       // the base's type
-    kUnwrapped,    // the function in a static method, class method or property
-    kClassOrder,   // the types that the base, a type, is looked up in
-    kSetter,       // the setter of a property
-    kModule,       // what sys.modules has under that name
-    kFixed,        // always that object, which lives as long as the process
-    kPart,         // what the base, a Python function, consists of
-    kCell,         // what is in the base, a cell
+    kDict,          // the base's __dict__
+    kMember,        // what the base's __dict__ has under that name
+    kItem,          // base[name], of an exact dict or of contents
+    kKeyed,         // base[object], of an exact dict and a constant
+    kContents,      // the base, an object of a class that extends dict, as the dict that it is
+    kElement,       // base[slot], of an exact tuple or list
+    kTypeMember,    // what the base's type has under that name
+    kClassMember,   // what the base, a type, has under that name
+    kBaseMember,    // what the slot-th type has itself that the base, a type, is looked up in
+    kSlotMember,    // what the base keeps in a place of its own, that __slots__ named
+    kTypeOf,        // the base's type
+    kUnwrapped,     // the function in a static method, class method or property
+    kClassOrder,    // the types that the base, a type, is looked up in
+    kSetter,        // the setter of a property
+    kModule,        // what sys.modules has under that name
+    kFixed,         // always that object, which lives as long as the process
+    kContextValue,  // what the base, a ContextVar, has in this thread's context
+    kPart,          // what the base, a Python function, consists of
+    kCell,          // what is in the base, a cell
   };
 
   static SourceRef local(int slot, std::string_view name);
@@ -48,6 +51,8 @@ class Source {
   static SourceRef member(SourceRef base, std::string_view name);
   static SourceRef dict(SourceRef base);
   static SourceRef item(SourceRef base, std::string_view name);
+  static SourceRef keyed(SourceRef base, PyBorrow key);
+  static SourceRef contents(SourceRef base);
   static SourceRef element(SourceRef base, int index);
   static SourceRef type_member(SourceRef base, std::string_view name);
   static SourceRef class_member(SourceRef base, std::string_view name);
@@ -59,6 +64,7 @@ class Source {
   static SourceRef setter(SourceRef base);
   static SourceRef module(std::string_view name);
   static SourceRef fixed(PyBorrow object, std::string_view name);
+  static SourceRef context_value(SourceRef base);
   static SourceRef part(SourceRef base, FunctionPart part);
   static SourceRef cell(SourceRef base);
 
@@ -73,7 +79,7 @@ class Source {
   int slot() const { return slot_; }
   PyBorrow name() const { return name_; }
   const SourceRef& base() const { return base_; }
-  PyBorrow object() const { return object_; }  // of kFixed
+  PyBorrow object() const { return object_; }  // of kFixed and kKeyed
 
   Source(Kind kind, SourceRef base, int slot, std::string_view name);
 

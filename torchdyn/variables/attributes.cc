@@ -6,6 +6,9 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/contents.h"
+#include "torchdyn/variables/context_variable.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
 #include "torchdyn/variables/wrap.h"
 
@@ -68,6 +71,8 @@ VarRef bound(Translator& t, const VarRef& self, const VarRef& owner, PyBorrow fo
   if (const PyBorrow getter = self ? property_getter(found) : PyBorrow())
     return protocol::call(t, object_at(getter, Source::unwrapped(source)), {{self}, {}});
   if (Py_TYPE(found.get())->tp_descr_get == nullptr) return wrap(t, found, source);
+  if (VarRef method = self ? method_of_contents(t, self, found) : nullptr) return method;
+  if (VarRef method = self ? method_of_context_variable(self, found) : nullptr) return method;
   const PyRef get = torchdyn::name("__get__");
   const PyBorrow method = type_attribute(Py_TYPE(found.get()), get);
   if (self && method && PyFunction_Check(method.get())) {
@@ -169,17 +174,6 @@ VarRef text(std::string_view value) {
   return std::make_shared<ConstantVariable>(torchdyn::name(value));
 }
 
-// What the object keeps itself; null: nothing.
-VarRef own_attribute_of(Translator& t, const VarRef& self, const std::string& name) {
-  if (const auto* const made = dynamic_cast<const InstanceVariable*>(self.get()))
-    return made->own(name);
-  const SourceRef own = Source::member(self->source(), name);
-  if (const PyBorrow value = member(self->object(), torchdyn::name(name)))
-    return wrap(t, value, own);
-  t.guards().add(own, Absent{});
-  return nullptr;
-}
-
 VarRef kept_in_slot(Translator& t, const VarRef& self, const std::string& name,
                     PyBorrow descriptor) {
   if (Py_TYPE(descriptor.get()) != &PyMemberDescr_Type) return nullptr;
@@ -201,6 +195,21 @@ VarRef fallback_attribute(Translator& t, const VarRef& self, const std::string& 
                         {{self, text(name)}, {}});
 }
 
+// Whether a type has an object's own attributes: what it finds is a slot that calls that function.
+bool is_generic(PyTypeObject* type, const char* name, void* function) {
+  const PyBorrow found = type_attribute(type, torchdyn::name(name));
+  return found && Py_TYPE(found.get()) == &PyWrapperDescr_Type &&
+         reinterpret_cast<const PyWrapperDescrObject*>(found.get())->d_wrapped == function;
+}
+
+bool gets_generically(PyTypeObject* type) {
+  return is_generic(type, "__getattribute__", reinterpret_cast<void*>(PyObject_GenericGetAttr));
+}
+
+bool sets_generically(PyTypeObject* type) {
+  return is_generic(type, "__setattr__", reinterpret_cast<void*>(PyObject_GenericSetAttr));
+}
+
 void expect_found(Translator& t, const VarRef& self) {
   if (self->object()) t.guard_type(*self);
 }
@@ -209,8 +218,7 @@ void expect_found(Translator& t, const VarRef& self) {
 VarRef find_attribute_of_instance(Translator& t, const VarRef& self, const std::string& name) {
   PyTypeObject* const type = type_of_object(*self);
   VarRef value;
-  if (has_lookup_of(t, type, "builtins", "object", "__getattribute__") ||
-      has_lookup_of(t, type, "types", "ModuleType", "__getattribute__")) {
+  if (gets_generically(type) || has_lookup_of(t, type, "types", "ModuleType", "__getattribute__")) {
     value = find_generic_attribute(t, self, name);
   } else {
     const VarRef method = special_method(t, self, "__getattribute__");
@@ -222,6 +230,17 @@ VarRef find_attribute_of_instance(Translator& t, const VarRef& self, const std::
 }
 
 }  // namespace
+
+VarRef own_attribute_of(Translator& t, const VarRef& self, const std::string& name) {
+  if (const auto* const made = dynamic_cast<const InstanceVariable*>(self.get()))
+    return made->own(name);
+  if (VarRef written = t.effects().attribute(self->object(), name)) return written;
+  const SourceRef own = Source::member(self->source(), name);
+  if (const PyBorrow value = member(self->object(), torchdyn::name(name)))
+    return wrap(t, value, own);
+  t.guards().add(own, Absent{});
+  return nullptr;
+}
 
 bool has_lookup_of(Translator& t, PyTypeObject* type, const char* module, const char* of,
                    const char* name) {
@@ -241,9 +260,14 @@ PyTypeObject* type_of_object(const Variable& value) {
 VarRef find_generic_attribute(Translator& t, const VarRef& self, const std::string& name) {
   expect_found(t, self);
   if (name == "__class__") return type_of(t, self);
+  if (name == "__dict__") return std::make_shared<MembersVariable>(self);
   if (name == "__getattribute__") return std::make_shared<ObjectMethodVariable>(self, name);
   const PyBorrow descriptor = type_attribute(type_of_object(*self), torchdyn::name(name));
   const SourceRef found_at = found_in_type(self, name);
+  const bool is_builtin =
+      descriptor && !PyFunction_Check(descriptor.get()) && !property_getter(descriptor);
+  if (is_builtin && dynamic_cast<const ExceptionVariable*>(self.get()))
+    if (VarRef value = attribute_of_exception(t, self, name)) return value;
   if (is_data_descriptor(descriptor)) {
     if (VarRef value = kept_in_slot(t, self, name, descriptor)) return value;
     if (VarRef value = bound(t, self, type_of(t, self), descriptor, found_at)) return value;
@@ -266,29 +290,34 @@ VarRef find_attribute(Translator& t, const VarRef& self, const std::string& name
   return find_attribute_of_instance(t, self, name);
 }
 
+namespace {
+
+// CPython: Objects/object.c, Objects/typeobject.c, Objects/moduleobject.c.
+std::string owner_in_messages(const Variable& self) {
+  PyObject* const object = self.object().get();
+  if (object && PyType_Check(object))
+    return str_cat("type object '", as_type(PyBorrow(object))->tp_name, "'");
+  if (object && PyModule_Check(object)) return str_cat("module '", PyModule_GetName(object), "'");
+  return str_cat("'", self.type_name(), "' object");
+}
+
+}  // namespace
+
 VarRef get_attribute_of_object(Translator& t, const VarRef& self, const std::string& name) {
   if (VarRef value = find_attribute(t, self, name)) return value;
-  break_graph(BreakReason::kRaises, str_cat(self->type_name(), ".", name, " is not there"));
+  raise(t, PyBorrow(PyExc_AttributeError),
+        str_cat(owner_in_messages(*self), " has no attribute '", name, "'"));
 }
 
 VarRef special_method(Translator& t, const VarRef& self, const std::string& name) {
   if (self->object() && PyType_Check(self->object().get())) return nullptr;
   expect_found(t, self);
   const PyBorrow found = type_attribute(type_of_object(*self), torchdyn::name(name));
-  if (!found || !PyFunction_Check(found.get())) return nullptr;
+  if (!found || !PyFunction_Check(found.get())) return method_of_contents(t, self, found);
   return std::make_shared<BoundMethodVariable>(self, object_at(found, found_in_type(self, name)));
 }
 
 namespace {
-
-// Whether a class has another type of CPython's own among its bases than object.
-bool has_builtin_base(PyBorrow order) {
-  for (const PyBorrow base : items_of(order)) {
-    auto* const type = as_type(base);
-    if (type != &PyBaseObject_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
-  }
-  return false;
-}
 
 bool is_objects_method(std::string_view name) {
   return name == "__new__" || name == "__getattribute__" || name == "__setattr__" ||
@@ -298,14 +327,23 @@ bool is_objects_method(std::string_view name) {
 VarRef call_objects_method(Translator& t, const VarRef& variable, const CallArgs& args) {
   const auto& method = static_cast<const ObjectMethodVariable&>(*variable);
   const auto& values = args.positional;
+  const auto* const exception = dynamic_cast<const ExceptionVariable*>(method.self().get());
   const auto name = [&] { return std::string(utf8(values[0]->object())); };
   if (method.name() == "__getattribute__" && values.size() == 1) {
     if (VarRef value = find_generic_attribute(t, method.self(), name())) return value;
-    break_graph(BreakReason::kRaises, "an attribute that is not there");
+    raise(t, PyBorrow(PyExc_AttributeError),
+          str_cat("'", method.self()->type_name(), "' object has no attribute '", name(), "'"));
   }
-  if (method.name() == "__new__") return std::make_shared<InstanceVariable>(values.at(0));
+  if (method.name() == "__new__") {
+    auto* const type = as_type(values.at(0)->object());
+    if (!makes_exceptions(type)) return std::make_shared<InstanceVariable>(values[0]);
+    return std::make_shared<ExceptionVariable>(
+        values[0], std::vector<VarRef>(values.begin() + 1, values.end()));
+  }
   if (method.name() == "__setattr__" && values.size() == 2)
     set_generic_attribute(t, method.self(), name(), values[1]);
+  else if (exception && method.name() == "__init__" && args.named.empty())
+    exception->set_args(values);
   else if (!values.empty() || !args.named.empty())
     break_graph(BreakReason::kRaises, "object.__init__() takes no arguments");
   return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
@@ -327,6 +365,23 @@ const Slots& SuperVariable::slots() const {
   static constexpr Slots kSlots{.getattro = attribute_of_super};
   return kSlots;
 }
+
+namespace {
+
+// Of a base that is CPython's own. Null: it has none.
+VarRef attribute_of_builtin(Translator& t, const VarRef& self, PyTypeObject* base,
+                            const std::string& name) {
+  const PyBorrow found = type_attribute(base, torchdyn::name(name));
+  if (!found) return nullptr;
+  if (VarRef method = method_of_contents(t, self, found)) return method;
+  const bool is_known = base == &PyBaseObject_Type || makes_exceptions(base) ||
+                        (PyType_IsSubtype(base, &PyDict_Type) && name != "__init__");
+  if (!is_known || !is_objects_method(name))
+    break_graph(BreakReason::kAttribute, str_cat("super().", name));
+  return std::make_shared<ObjectMethodVariable>(self, name);
+}
+
+}  // namespace
 
 // CPython: Objects/typeobject.c, do_super_lookup, for objects that are no types.
 VarRef super_attribute(Translator& t, const VarRef& type, const VarRef& self,
@@ -351,6 +406,10 @@ VarRef super_attribute(Translator& t, const VarRef& type, const VarRef& self,
       is_after = base == type->object();
       continue;
     }
+    if (!PyType_HasFeature(as_type(base), Py_TPFLAGS_HEAPTYPE)) {
+      if (VarRef value = attribute_of_builtin(t, self, as_type(base), name)) return value;
+      continue;
+    }
     const PyBorrow found = own_attribute(base, torchdyn::name(name));
     if (!found) continue;
     const VarRef owner = is_type ? self : type_of(t, self);
@@ -359,9 +418,6 @@ VarRef super_attribute(Translator& t, const VarRef& type, const VarRef& self,
       return value;
     break_graph(BreakReason::kAttribute, str_cat("super().", name));
   }
-  // What is left are types of CPython's own; object's is what every class ends with.
-  if (!has_builtin_base(order) && is_objects_method(name))
-    return std::make_shared<ObjectMethodVariable>(self, name);
   break_graph(BreakReason::kAttribute, str_cat("super().", name));
 }
 
@@ -415,6 +471,8 @@ void set_generic_attribute(Translator& t, const VarRef& self, const std::string&
   const auto* const made = dynamic_cast<const InstanceVariable*>(self.get());
   if (!made) return set_found_attribute(t, self, name, value);
   const PyBorrow descriptor = type_attribute(made->raw_type(), torchdyn::name(name));
+  const auto* const exception = dynamic_cast<const ExceptionVariable*>(made);
+  if (exception && name == "__traceback__" && !value->object()) return;  // one of ours: it has none
   const bool is_slot = descriptor && Py_TYPE(descriptor.get()) == &PyMemberDescr_Type;
   if (name == "__class__" || (is_data_descriptor(descriptor) && !is_slot))
     break_graph(BreakReason::kSideEffect, str_cat(self->type_name(), ".", name));
@@ -426,8 +484,7 @@ void set_attribute_of_object(Translator& t, const VarRef& self, const std::strin
                              const VarRef& value) {
   PyTypeObject* const type = type_of_object(*self);
   const bool is_nn = self->object() && has_lookup_of(t, type, "torch.nn", "Module", "__setattr__");
-  const bool is_plain = has_lookup_of(t, type, "builtins", "object", "__setattr__");
-  if (!is_nn && !is_plain) {
+  if (!is_nn && !sets_generically(type)) {
     const VarRef method = special_method(t, self, "__setattr__");
     if (!method) break_graph(BreakReason::kSideEffect, str_cat(self->type_name(), ".", name));
     (void)protocol::call(t, method, {{text(name), value}, {}});
@@ -438,6 +495,18 @@ void set_attribute_of_object(Translator& t, const VarRef& self, const std::strin
   expect_found(t, self);
   (void)protocol::call(t, object_at(setter, Source::setter(found_in_type(self, name))),
                        {{self, value}, {}});
+}
+
+// CPython: Objects/object.c, _PyObject_GenericSetAttrWithDict, of what the frame made.
+void delete_attribute_of_object(Translator& t, const VarRef& self, const std::string& name) {
+  const auto* const made = dynamic_cast<const InstanceVariable*>(self.get());
+  if (!made || is_data_descriptor(type_attribute(made->raw_type(), torchdyn::name(name))) ||
+      !is_generic(made->raw_type(), "__delattr__",
+                  reinterpret_cast<void*>(PyObject_GenericSetAttr)))
+    break_graph(BreakReason::kSideEffect, str_cat("del ", self->type_name(), ".", name));
+  if (!made->erase_own(name))
+    raise(t, PyBorrow(PyExc_AttributeError),
+          str_cat("'", self->type_name(), "' object has no attribute '", name, "'"));
 }
 
 }  // namespace torchdyn

@@ -8,6 +8,8 @@ namespace torchdyn {
 
 // Of an ObjectVariable or an InstanceVariable. Breaks where code runs that capture does not follow.
 VarRef find_attribute(Translator& t, const VarRef& self, const std::string& name);
+// What the object keeps itself under that name, or will; null: nothing.
+VarRef own_attribute_of(Translator& t, const VarRef& self, const std::string& name);
 // What super(`type`, `self`).`name` is.
 VarRef super_attribute(Translator& t, const VarRef& type, const VarRef& self,
                        const std::string& name);
@@ -19,6 +21,7 @@ void set_generic_attribute(Translator& t, const VarRef& self, const std::string&
                            const VarRef& value);
 void set_attribute_of_object(Translator& t, const VarRef& self, const std::string& name,
                              const VarRef& value);
+void delete_attribute_of_object(Translator& t, const VarRef& self, const std::string& name);
 VarRef get_attribute_of_object(Translator& t, const VarRef& self, const std::string& name);
 
 // The type of an ObjectVariable or InstanceVariable.

@@ -3,6 +3,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
@@ -39,8 +40,16 @@ const Slots& ConstantMethodVariable::slots() const {
   return kSlots;
 }
 
+PyRef attribute_or_raise(Translator& t, PyBorrow object, const char* name) {
+  try {
+    return attribute(t.gil(), object, name);
+  } catch (const PythonError&) {
+    raise_python_error(t);
+  }
+}
+
 VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name) {
-  PyRef value = attribute(t.gil(), self->object(), name.c_str());
+  PyRef value = attribute_or_raise(t, self->object(), name.c_str());
   if (PyCFunction_Check(value.get()))
     return std::make_shared<ConstantMethodVariable>(self, std::move(value));
   if (name == "__class__") {

@@ -6,6 +6,8 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/contents.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
@@ -92,14 +94,14 @@ VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_
 
 // ---- Lists and tuples: CPython's Objects/listobject.c
 
-long index_of(const VarRef& value, long size, bool is_clamped) {
+long index_of(Translator& t, const VarRef& value, long size, bool is_clamped) {
   if (!value->object() || !PyLong_Check(value->object().get()))
     break_graph(BreakReason::kValue, "an index that is no number");
   long index = PyLong_AsLong(value->object().get());
   if (PyErr_Occurred()) throw PythonError();
   if (index < 0) index += size;
   if (is_clamped) return std::clamp(index, 0L, size);
-  if (index < 0 || index >= size) break_graph(BreakReason::kRaises, "index out of range");
+  if (index < 0 || index >= size) raise(t, PyBorrow(PyExc_IndexError), "pop index out of range");
   return index;
 }
 
@@ -117,15 +119,16 @@ VarRef extend(Translator& t, const VarRef& self, const Args& args) {
 VarRef insert(Translator& t, const VarRef& self, const Args& args) {
   protocol::change(t, self, args[1]);
   auto& items = list_of(self);
-  items.insert(items.begin() + index_of(args[0], static_cast<long>(items.size()), true), args[1]);
+  items.insert(items.begin() + index_of(t, args[0], static_cast<long>(items.size()), true),
+               args[1]);
   return none();
 }
 
 VarRef pop_item(Translator& t, const VarRef& self, const Args& args) {
   auto& items = list_of(self);
   const auto size = static_cast<long>(items.size());
-  if (size == 0) break_graph(BreakReason::kRaises, "pop from an empty list");
-  const long at = args.empty() ? size - 1 : index_of(args[0], size, false);
+  if (size == 0) raise(t, PyBorrow(PyExc_IndexError), "pop from empty list");
+  const long at = args.empty() ? size - 1 : index_of(t, args[0], size, false);
   protocol::change(t, self, nullptr);
   VarRef value = items[at];
   items.erase(items.begin() + at);
@@ -158,7 +161,12 @@ VarRef find_index(Translator& t, const VarRef& self, const Args& args) {
     if (equals(t, item, args[0])) return number(at);
     ++at;
   }
-  break_graph(BreakReason::kRaises, "a value that is not there");
+  const bool is_list = static_cast<const SequenceVariable&>(*self).is_list();
+  if (is_list && !args[0]->object())
+    break_graph(BreakReason::kRaises, "a value that is not in a list");
+  raise(t, PyBorrow(PyExc_ValueError),
+        is_list ? str_cat(utf8(owned(PyObject_Repr(args[0]->object().get()))), " is not in list")
+                : std::string("tuple.index(x): x not in tuple"));
 }
 
 VarRef count(Translator& t, const VarRef& self, const Args& args) {
@@ -189,7 +197,7 @@ VarRef get(Translator&, const VarRef& self, const Args& args) {
 VarRef pop_key(Translator& t, const VarRef& self, const Args& args) {
   VarRef value = dict_of(self).find(args[0]);
   if (!value && args.size() > 1) return args[1];
-  if (!value) break_graph(BreakReason::kRaises, "a key that is not there");
+  if (!value) raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{args[0]});
   protocol::change(t, self, nullptr);
   dict_of(self).erase(args[0]);
   return value;
@@ -203,13 +211,52 @@ VarRef set_default(Translator& t, const VarRef& self, const Args& args) {
   return value;
 }
 
+VarRef set_key(Translator& t, const VarRef& self, const Args& args) {
+  protocol::change(t, self, args[1]);
+  dict_of(self).set(args[0], args[1]);
+  return none();
+}
+
 VarRef update(Translator& t, const VarRef& self, const Args& args) {
-  const auto* const other = dynamic_cast<const DictVariable*>(args[0].get());
-  if (!other) break_graph(BreakReason::kValue, "update with a " + args[0]->type_name());
-  for (const auto& [key, value] : DictVariable::Entries(other->entries())) {
-    protocol::change(t, self, value);
-    dict_of(self).set(key, value);
-  }
+  for (const auto& [key, value] : entries_of(t, args[0])) set_key(t, self, {key, value});
+  return none();
+}
+
+VarRef initialize(Translator& t, const VarRef& self, const Args& args) {
+  return args.empty() ? none() : update(t, self, args);
+}
+
+VarRef get_key(Translator& t, const VarRef& self, const Args& args) {
+  return protocol::get_item(t, self, args[0]);
+}
+
+VarRef delete_key(Translator& t, const VarRef& self, const Args& args) {
+  protocol::delete_item(t, self, args[0]);
+  return none();
+}
+
+VarRef has_key(Translator&, const VarRef& self, const Args& args) {
+  const bool is_there = dict_of(self).find(args[0]) != nullptr;
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(is_there ? Py_True : Py_False)));
+}
+
+VarRef length_of_dict(Translator& t, const VarRef& self, const Args&) {
+  return protocol::length(t, self);
+}
+
+VarRef iterate_keys(Translator& t, const VarRef& self, const Args&) {
+  return protocol::iterate(t, self);
+}
+
+// CPython: Objects/odictobject.c, OrderedDict_move_to_end.
+VarRef move_to_end(Translator& t, const VarRef& self, const Args& args) {
+  const VarRef value = dict_of(self).find(args[0]);
+  if (!value) raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{args[0]});
+  protocol::change(t, self, nullptr);
+  const bool is_last = args.size() == 1 || protocol::truth(t, args[1]);
+  dict_of(self).erase(args[0]);
+  auto& entries = dict_of(self).entries();
+  entries.insert(is_last ? entries.end() : entries.begin(), {args[0], value});
   return none();
 }
 
@@ -227,6 +274,22 @@ VarRef copy_dict(Translator&, const VarRef& self, const Args&) {
 
 VarRef add(Translator&, const VarRef& self, const Args& args) {
   static_cast<const SetVariable&>(*self).add(args[0]);
+  return none();
+}
+
+VarRef discard(Translator&, const VarRef& self, const Args& args) {
+  (void)static_cast<const SetVariable&>(*self).discard(args[0]);
+  return none();
+}
+
+VarRef remove_element(Translator& t, const VarRef& self, const Args& args) {
+  if (!static_cast<const SetVariable&>(*self).discard(args[0]))
+    raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{args[0]});
+  return none();
+}
+
+VarRef update_set(Translator& t, const VarRef& self, const Args& args) {
+  for (const VarRef& value : protocol::all_items(t, args[0])) add(t, self, {value});
   return none();
 }
 
@@ -248,16 +311,27 @@ constexpr MethodRow kMethods[] = {
     {"list", "reverse", 0, 0, reverse},
     {"tuple", "count", 1, 1, count},
     {"tuple", "index", 1, 1, find_index},
+    {"dict", "__contains__", 1, 1, has_key},
+    {"dict", "__delitem__", 1, 1, delete_key},
+    {"dict", "__getitem__", 1, 1, get_key},
+    {"dict", "__init__", 0, 1, initialize},
+    {"dict", "__iter__", 0, 0, iterate_keys},
+    {"dict", "__len__", 0, 0, length_of_dict},
+    {"dict", "__setitem__", 2, 2, set_key},
     {"dict", "clear", 0, 0, clear_dict},
     {"dict", "copy", 0, 0, copy_dict},
     {"dict", "get", 1, 2, get},
     {"dict", "items", 0, 0, items},
     {"dict", "keys", 0, 0, keys},
+    {"dict", "move_to_end", 1, 2, move_to_end},
     {"dict", "pop", 1, 2, pop_key},
     {"dict", "setdefault", 1, 2, set_default},
     {"dict", "update", 1, 1, update},
     {"dict", "values", 0, 0, values},
     {"set", "add", 1, 1, add},
+    {"set", "discard", 1, 1, discard},
+    {"set", "remove", 1, 1, remove_element},
+    {"set", "update", 1, 1, update_set},
 };
 
 VarRef as_dict(const CallArgs& args) {
@@ -271,7 +345,8 @@ VarRef call_method_of(Translator& t, const VarRef& variable, const CallArgs& arg
   const auto& method = static_cast<const ContainerMethodVariable&>(*variable);
   const std::string type = method.self()->type_name();
   CallArgs all{args};
-  if (type == "dict" && method.name() == "update" && !args.named.empty()) {
+  const bool is_update = method.name() == "update" || method.name() == "__init__";
+  if (type == "dict" && is_update && !args.named.empty()) {
     if (!args.positional.empty()) (void)call_method_of(t, variable, {args.positional, {}});
     all = {{as_dict(args)}, {}};
   }

@@ -4,6 +4,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
@@ -25,9 +26,9 @@ std::vector<VarRef> keys_of(const VarRef& self) {
   return keys;
 }
 
-VarRef get_item(Translator&, const VarRef& self, const VarRef& key) {
+VarRef get_item(Translator& t, const VarRef& self, const VarRef& key) {
   if (VarRef value = dict_of(self).find(key)) return value;
-  break_graph(BreakReason::kRaises, "a key that is not there");
+  raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{key});
 }
 
 void set_item(Translator& t, const VarRef& self, const VarRef& key, const VarRef& value) {
@@ -85,8 +86,9 @@ VarRef DictVariable::find(const VarRef& key) const {
 }
 
 void DictVariable::erase(const VarRef& key) const {
-  const VarRef value = find(key);
-  std::erase_if(entries_, [&](const auto& entry) { return entry.second == value; });
+  std::erase_if(entries_, [&](const auto& entry) {
+    return PyObject_RichCompareBool(entry.first->object().get(), key->object().get(), Py_EQ) == 1;
+  });
 }
 
 void DictVariable::set(const VarRef& key, VarRef value) const {

@@ -9,12 +9,6 @@
 namespace torchdyn {
 namespace {
 
-VarRef next_of(Translator& t, const VarRef& iterator) {
-  const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get());
-  if (!known) break_graph(BreakReason::kControlFlow, iterator->type_name());
-  return known->next(t);
-}
-
 VarRef itself(Translator&, const VarRef& self) { return self; }
 
 }  // namespace
@@ -60,7 +54,7 @@ void SequenceIterator::rebuild(CodeWriter& w) const {
 }
 
 VarRef EnumerateIterator::next(Translator& t) const {
-  VarRef value = next_of(t, inner_);
+  VarRef value = protocol::next(t, inner_);
   if (!value) return nullptr;
   VarRef number = std::make_shared<ConstantVariable>(owned(PyLong_FromLong(at_++)));
   return std::make_shared<SequenceVariable>(
@@ -79,7 +73,7 @@ VarRef ZipIterator::next(Translator& t) const {
   if (inner_.empty()) return nullptr;
   std::vector<VarRef> values;
   for (const VarRef& iterator : inner_) {
-    VarRef value = next_of(t, iterator);
+    VarRef value = protocol::next(t, iterator);
     if (!value) return nullptr;
     values.push_back(std::move(value));
   }

@@ -137,7 +137,8 @@ class SetVariable : public Variable {
   std::string type_name() const override { return "set"; }
   void rebuild(CodeWriter& w) const override;
   PyBorrow set() const { return set_; }
-  void add(const VarRef& value) const;  // breaks where it is no constant
+  void add(const VarRef& value) const;      // breaks where it is no constant
+  bool discard(const VarRef& value) const;  // whether it was there
 
  private:
   PyRef set_;
@@ -246,7 +247,7 @@ class PartialVariable : public Variable {
 // An object of a class of Python's that the frame made, with what it keeps in its dict or slots.
 class InstanceVariable : public Variable {
  public:
-  explicit InstanceVariable(VarRef type) : type_(std::move(type)) {}
+  explicit InstanceVariable(VarRef type);
 
   const Slots& slots() const override;
   std::string type_name() const override;
@@ -259,9 +260,12 @@ class InstanceVariable : public Variable {
   PyTypeObject* raw_type() const { return reinterpret_cast<PyTypeObject*>(type_->object().get()); }
   VarRef own(const std::string& name) const;  // null: there is none
   void set_own(const std::string& name, VarRef value) const;
+  bool erase_own(const std::string& name) const;  // whether there was one
+  // What it holds as a dict; null: its class extends none.
+  const VarRef& contents() const { return contents_; }
 
  private:
-  VarRef type_;
+  VarRef type_, contents_;
   mutable std::vector<std::pair<std::string, VarRef>> own_;
 };
 
@@ -283,6 +287,21 @@ class ObjectMethodVariable : public Variable {
 
 // From now on calls of this function are nodes of graphs. It stays alive.
 void allow_in_graph(PyBorrow function);
+
+// An object's __dict__, to be read.
+class MembersVariable : public Variable {
+ public:
+  explicit MembersVariable(VarRef self) : self_(std::move(self)) {}
+
+  const Slots& slots() const override;
+  std::string type_name() const override { return "__dict__"; }
+  std::vector<VarRef> parts() const override { return {self_}; }
+  void rebuild(CodeWriter& w) const override;
+  const VarRef& self() const { return self_; }
+
+ private:
+  VarRef self_;
+};
 
 // super(type, self).
 class SuperVariable : public Variable {

@@ -4,6 +4,8 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/kinds.h"
 
 namespace torchdyn::protocol {
@@ -41,6 +43,16 @@ std::string name_of_callable(PyBorrow function) {
 bool is_single_of_torch(PyBorrow object) {
   const std::string_view type = Py_TYPE(object.get())->tp_name;
   return type == "torch.dtype" || type == "torch.layout" || type == "torch.memory_format";
+}
+
+// That two objects from outside are, or are not, one: what takes no weak reference is compared.
+void guard_which(Translator& t, const VarRef& left, const VarRef& right) {
+  if (Same::of(left->object()) && Same::of(right->object())) {
+    t.guard_identity(*left);
+    t.guard_identity(*right);
+  } else {
+    t.guards().add(left->source(), Alias{right->source(), left->object() == right->object()});
+  }
 }
 
 bool is_constant(const VarRef& value) {
@@ -94,8 +106,7 @@ bool is_same(Translator& t, const VarRef& left, const VarRef& right) {
   const bool are_objects = dynamic_cast<const ObjectVariable*>(left.get()) &&
                            dynamic_cast<const ObjectVariable*>(right.get());
   if (are_objects) {
-    t.guard_identity(*left);
-    t.guard_identity(*right);
+    guard_which(t, left, right);
     return left->object() == right->object();
   }
   const auto is_single = [](const VarRef& value) {
@@ -128,9 +139,15 @@ void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarR
 }
 
 void delete_item(Translator& t, const VarRef& object, const VarRef& key) {
+  const bool is_object = dynamic_cast<const ObjectVariable*>(object.get()) ||
+                         dynamic_cast<const InstanceVariable*>(object.get());
+  if (const VarRef method = is_object ? special_method(t, object, "__delitem__") : nullptr) {
+    (void)call(t, method, {{key}, {}});
+    return;
+  }
   const auto* const dict = dynamic_cast<const DictVariable*>(object.get());
   if (!dict) break_graph(BreakReason::kSideEffect, str_cat("an item of ", object->type_name()));
-  if (!dict->find(key)) break_graph(BreakReason::kRaises, "a key that is not there");
+  if (!dict->find(key)) raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{key});
   change(t, object, nullptr);
   dict->erase(key);
 }
@@ -141,9 +158,18 @@ VarRef iterate(Translator& t, const VarRef& iterable) {
 }
 
 VarRef next(Translator& t, const VarRef& iterator) {
-  const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get());
-  if (!known) break_graph(BreakReason::kControlFlow, iterator->type_name());
-  return known->next(t);
+  if (const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get()))
+    return known->next(t);
+  const bool is_object = dynamic_cast<const ObjectVariable*>(iterator.get()) ||
+                         dynamic_cast<const InstanceVariable*>(iterator.get());
+  const VarRef method = is_object ? special_method(t, iterator, "__next__") : nullptr;
+  if (!method) break_graph(BreakReason::kControlFlow, iterator->type_name());
+  try {
+    return call(t, method, {});
+  } catch (const Raised& raised) {
+    if (!is_a(raised, PyBorrow(PyExc_StopIteration))) throw;
+    return nullptr;
+  }
 }
 
 std::vector<VarRef> all_items(Translator& t, const VarRef& iterable) {
@@ -201,6 +227,8 @@ bool reaches(const VarRef& from, const VarRef& to) {
 void change(Translator& t, const VarRef& container, const VarRef& value) {
   if (value && reaches(value, container))
     break_graph(BreakReason::kValue, "a container that is in itself");
+  if (container->source() && container->source()->kind() == Source::Kind::kContents)
+    break_graph(BreakReason::kSideEffect, "what an object holds as a dict");
   if (container->source()) t.effects().change(container);
 }
 
@@ -263,7 +291,11 @@ VarRef fold(Translator& t, PyBorrow function, const CallArgs& args) {
   if (!args.named.empty()) named = owned(PyDict_New());
   for (const auto& [name, arg] : args.named)
     if (PyDict_SetItemString(named.get(), name.c_str(), known(arg).get()) != 0) throw PythonError();
-  return from_constant(torchdyn::call(t.gil(), function, tuple_of(values), named));
+  try {
+    return from_constant(torchdyn::call(t.gil(), function, tuple_of(values), named));
+  } catch (const PythonError&) {
+    raise_python_error(t);
+  }
 }
 
 void set_attribute(Translator& t, const VarRef& object, const std::string& name,

@@ -103,11 +103,36 @@ CallArgs on_no_device(const Gil& gil, const std::string& name, CallArgs args, bo
   return args;
 }
 
+void collect_places(const VarRef& value, std::vector<PyRef>* places) {
+  if (const auto* const tensor = dynamic_cast<const TensorVariable*>(value.get())) {
+    std::vector<PyRef> both;
+    both.push_back(PyRef::to(tensor->like()));
+    both.push_back(PyRef::to(tensor->device()));
+    places->push_back(tuple_of(both));
+  }
+  if (const auto* items = value->items())
+    for (const VarRef& item : *items) collect_places(item, places);
+}
+
+// Where autocast has a say, it must see devices.
+PyRef call_on_stand_ins(const Gil& gil, PyBorrow function, const CallArgs& args) {
+  PyRef stand_ins = positional(gil, args, &Variable::as_stand_in);
+  PyRef named_ones = named(gil, args, &Variable::as_stand_in);
+  std::vector<PyRef> places;
+  for (const VarRef& value : args.positional) collect_places(value, &places);
+  for (const auto& [name, value] : args.named) collect_places(value, &places);
+  if (places.empty() || !is_autocast_enabled()) return call(gil, function, stand_ins, named_ones);
+  std::vector<PyRef> all;
+  all.push_back(PyRef::to(function));
+  all.push_back(std::move(stand_ins));
+  all.push_back(std::move(named_ones));
+  all.push_back(tuple_of(places));
+  return call(gil, import_attribute(gil, "torchdyn.autocast", "call_like"), tuple_of(all));
+}
+
 PyRef try_call(const Gil& gil, PyBorrow function, const CallArgs& args) {
-  const PyRef stand_ins = positional(gil, args, &Variable::as_stand_in);
-  const PyRef named_ones = named(gil, args, &Variable::as_stand_in);
   try {
-    return call(gil, function, stand_ins, named_ones);
+    return call_on_stand_ins(gil, function, args);
   } catch (const PythonError&) {
     if (stops_the_program()) throw;
     break_graph(BreakReason::kRaises, take_exception_text(gil));
@@ -138,11 +163,10 @@ VarRef record_method(Translator& t, const VarRef& self, const std::string& metho
   CallArgs with_self{args};
   with_self.positional.insert(with_self.positional.begin(), self);
   const PyRef device = device_of(gil, method, with_self);
-  CallArgs plain = on_no_device(gil, method, with_self, false);
-  plain.positional.erase(plain.positional.begin());
+  const CallArgs plain = on_no_device(gil, method, with_self, false);
   const PyRef like = self->as_stand_in(gil);
-  PyRef result = method == "cpu" ? PyRef::to(like)
-                                 : try_call(gil, attribute(gil, like, method.c_str()), plain);
+  const PyRef function = attribute(gil, import_attribute(gil, "torch", "Tensor"), method.c_str());
+  PyRef result = method == "cpu" ? PyRef::to(like) : try_call(gil, function, plain);
   // A tensor that went to another device is another one.
   const auto* const tensor = dynamic_cast<const TensorVariable*>(self.get());
   if (tensor && PyBorrow(result) == PyBorrow(like) && !equal_constants(tensor->device(), device))

@@ -6,6 +6,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
@@ -29,28 +30,46 @@ VarRef slice_of(const SequenceVariable& self, PyBorrow slice) {
   return std::make_shared<SequenceVariable>(self.is_list(), std::move(items));
 }
 
-size_t index_of(const VarRef& self, const VarRef& key) {
+size_t index_of(Translator& t, const VarRef& self, const VarRef& key) {
   if (!key->object() || !PyLong_Check(key->object().get()))
     break_graph(BreakReason::kValue, "an index that is no number");
   long index = PyLong_AsLong(key->object().get());
   if (PyErr_Occurred()) throw PythonError();
   const long size = static_cast<long>(self->items()->size());
   if (index < 0) index += size;
-  if (index < 0 || index >= size) break_graph(BreakReason::kRaises, "index out of range");
+  if (index < 0 || index >= size)
+    raise(t, PyBorrow(PyExc_IndexError),
+          sequence_of(self).is_list() ? "list index out of range" : "tuple index out of range");
   return static_cast<size_t>(index);
 }
 
 // CPython: Objects/tupleobject.c, tuplesubscript.
-VarRef item(Translator&, const VarRef& self, const VarRef& key) {
+VarRef item(Translator& t, const VarRef& self, const VarRef& key) {
   if (key->object() && PySlice_Check(key->object().get()))
     return slice_of(sequence_of(self), key->object());
-  return (*self->items())[index_of(self, key)];
+  return (*self->items())[index_of(t, self, key)];
+}
+
+// CPython: Objects/listobject.c, list_ass_slice: other values in the place of some, of any number.
+void set_slice(Translator& t, const VarRef& self, PyBorrow slice, const VarRef& value) {
+  std::vector<VarRef> values = protocol::all_items(t, value);
+  for (const VarRef& item : values) protocol::change(t, self, item);
+  std::vector<VarRef>& items = sequence_of(self).contents();
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(slice.get(), &start, &stop, &step) != 0) throw PythonError();
+  PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+  if (step != 1) break_graph(BreakReason::kSideEffect, "every other item of a list");
+  protocol::change(t, self, nullptr);
+  items.erase(items.begin() + start, items.begin() + std::max(start, stop));
+  items.insert(items.begin() + start, values.begin(), values.end());
 }
 
 void set_item(Translator& t, const VarRef& self, const VarRef& key, const VarRef& value) {
+  if (sequence_of(self).is_list() && key->object() && PySlice_Check(key->object().get()))
+    return set_slice(t, self, key->object(), value);
   protocol::change(t, self, value);
   if (!sequence_of(self).is_list()) break_graph(BreakReason::kRaises, "a tuple is written to");
-  sequence_of(self).contents()[index_of(self, key)] = value;
+  sequence_of(self).contents()[index_of(t, self, key)] = value;
 }
 
 VarRef iterate(Translator&, const VarRef& self) { return std::make_shared<SequenceIterator>(self); }

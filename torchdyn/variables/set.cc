@@ -42,6 +42,14 @@ void SetVariable::add(const VarRef& value) const {
   if (PySet_Add(set_.get(), known.get()) != 0) throw PythonError();
 }
 
+bool SetVariable::discard(const VarRef& value) const {
+  const PyRef known = protocol::as_constant(value);
+  if (!known) break_graph(BreakReason::kValue, "a set without a " + value->type_name());
+  const int answer = PySet_Discard(set_.get(), known.get());
+  if (answer < 0) throw PythonError();
+  return answer == 1;
+}
+
 void SetVariable::rebuild(CodeWriter& w) const {
   const PyRef items = owned(PySequence_Tuple(set_.get()));
   for (const PyBorrow item : items_of(items)) w.constant(item);

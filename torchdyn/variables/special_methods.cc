@@ -6,6 +6,8 @@
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/contents.h"
+#include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
@@ -94,17 +96,22 @@ bool contains(Translator& t, const VarRef& self, const VarRef& value) {
   if (special_method(t, self, "__contains__"))
     return protocol::truth(t, call_method(t, self, "__contains__", {{value}, {}}));
   const PyBorrow object = self->object();
-  const PyRef known = protocol::as_constant(value);
-  if (object && known && (PyFrozenSet_CheckExact(object.get()))) {
-    t.guard_identity(*self);
-    const int answer = PySequence_Contains(object.get(), known.get());
-    if (answer < 0) throw PythonError();
-    return answer == 1;
-  }
+  const PyRef known = value->object() ? PyRef::to(value->object()) : protocol::as_constant(value);
+  if (object && known && (PyAnySet_CheckExact(object.get()) || PyDict_CheckExact(object.get())))
+    if (auto holds = Holds::of(object, known)) {
+      t.guard_identity(*value);
+      const bool is_there = holds->is_there;
+      t.guards().add(self->source(), std::move(*holds));
+      return is_there;
+    }
   break_graph(BreakReason::kValue, str_cat("what is in a ", self->type_name()));
 }
 
 VarRef get_item(Translator& t, const VarRef& self, const VarRef& key) {
+  if (self->object() && PyDict_CheckExact(self->object().get())) {
+    if (VarRef value = keyed_item(t, self, key)) return value;
+    raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{key});
+  }
   return call_method(t, self, "__getitem__", {{key}, {}});
 }
 
@@ -169,8 +176,11 @@ VarRef make_instance(Translator& t, const VarRef& type, const CallArgs& args) {
   if (raw->tp_base == &PyTuple_Type && !field_names(raw).empty())
     return make_named_tuple(t, type, args);
   const PyBorrow own_new = static_function(type_attribute(raw, torchdyn::name("__new__")));
-  const bool is_plain = PyType_HasFeature(raw, Py_TPFLAGS_HEAPTYPE) &&
-                        (own_new || raw->tp_new == PyBaseObject_Type.tp_new) &&
+  const bool is_exception = makes_exceptions(raw);
+  const bool is_known = PyType_HasFeature(raw, Py_TPFLAGS_HEAPTYPE) || raw == &PyODict_Type;
+  const bool is_plain = (is_known || is_exception) &&
+                        (own_new || raw->tp_new == PyBaseObject_Type.tp_new ||
+                         raw->tp_new == PyDict_Type.tp_new || is_exception) &&
                         Py_TYPE(raw)->tp_call == PyType_Type.tp_call &&
                         !PyType_HasFeature(raw, Py_TPFLAGS_IS_ABSTRACT) &&
                         raw->tp_basicsize <= PyBaseObject_Type.tp_basicsize + 16 * 64;
@@ -178,13 +188,16 @@ VarRef make_instance(Translator& t, const VarRef& type, const CallArgs& args) {
   auto known = IsType::of(type->object());
   if (!known) break_graph(BreakReason::kCall, raw->tp_name);
   if (type->source()) t.guards().add(type->source(), *known);
-  const VarRef made =
-      own_new ? call_new(t, type, own_new, args) : std::make_shared<InstanceVariable>(type);
+  const VarRef made = own_new        ? call_new(t, type, own_new, args)
+                      : is_exception ? std::make_shared<ExceptionVariable>(type, args.positional)
+                                     : std::make_shared<InstanceVariable>(type);
   const auto* const instance = dynamic_cast<const InstanceVariable*>(made.get());
   if (!instance || instance->raw_type() != raw) return made;
   if (own_new && raw->tp_init == PyBaseObject_Type.tp_init) return made;
   if (const VarRef init = special_method(t, made, "__init__")) {
     (void)protocol::call(t, init, args);
+  } else if (is_exception) {
+    if (!args.named.empty()) break_graph(BreakReason::kRaises, raw->tp_name);
   } else if (!args.positional.empty() || !args.named.empty()) {
     break_graph(BreakReason::kRaises, str_cat(raw->tp_name, "() takes no arguments"));
   }
@@ -195,6 +208,11 @@ const Slots& InstanceVariable::slots() const {
   static constexpr Slots kSlots =
       special::slots_of_class(get_attribute_of_object, set_attribute_of_object, special::call);
   return kSlots;
+}
+
+InstanceVariable::InstanceVariable(VarRef type) : type_(std::move(type)) {
+  if (PyType_IsSubtype(raw_type(), &PyDict_Type) != 0)
+    contents_ = std::make_shared<ContentsVariable>(DictVariable::Entries{});
 }
 
 std::string InstanceVariable::type_name() const { return raw_type()->tp_name; }
@@ -214,31 +232,56 @@ void InstanceVariable::set_own(const std::string& name, VarRef value) const {
   own_.emplace_back(name, std::move(value));
 }
 
+bool InstanceVariable::erase_own(const std::string& name) const {
+  return std::erase_if(own_, [&](const auto& entry) { return entry.first == name; }) != 0;
+}
+
 std::vector<VarRef> InstanceVariable::parts() const {
   std::vector<VarRef> values;
   for (const auto& [name, value] : own_) values.push_back(value);
+  if (contents_)
+    for (VarRef& value : contents_->parts()) values.push_back(std::move(value));
   return values;
 }
 
+namespace {
+
+PyRef method_of(PyTypeObject& type, const char* name) {
+  return owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&type), name));
+}
+
+// method(object, key, value) for each.
+void write_calls(CodeWriter& w, const Variable& object, PyBorrow method,
+                 const DictVariable::Entries& entries) {
+  for (const auto& [key, value] : entries) {
+    w.begin_call(method);
+    w.value_of(object);
+    w.value(key);
+    w.value(value);
+    w.end_call(3);
+    w.emit(Opcode::POP_TOP);
+  }
+}
+
+}  // namespace
+
 // object.__new__(type): neither __init__ nor __setattr__ runs once more.
 void InstanceVariable::rebuild(CodeWriter& w) const {
-  w.begin_call(
-      owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__")));
+  w.begin_call(method_of(contents_ ? PyDict_Type : PyBaseObject_Type, "__new__"));
   w.value(type_);
   w.end_call(1);
 }
 
 void InstanceVariable::fill(CodeWriter& w) const {
-  const PyRef set =
-      owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__setattr__"));
-  for (const auto& [name, value] : own_) {
-    w.begin_call(set);
-    w.value_of(*this);
-    w.constant(torchdyn::name(name));
-    w.value(value);
-    w.end_call(3);
-    w.emit(Opcode::POP_TOP);
+  if (contents_) {
+    const bool is_ordered = PyType_IsSubtype(raw_type(), &PyODict_Type) != 0;
+    write_calls(w, *this, method_of(is_ordered ? PyODict_Type : PyDict_Type, "__setitem__"),
+                static_cast<const DictVariable&>(*contents_).entries());
   }
+  DictVariable::Entries named;
+  for (const auto& [name, value] : own_)
+    named.emplace_back(std::make_shared<ConstantVariable>(torchdyn::name(name)), value);
+  write_calls(w, *this, method_of(PyBaseObject_Type, "__setattr__"), named);
 }
 
 }  // namespace torchdyn

@@ -79,7 +79,13 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
   return std::make_shared<TensorMethodVariable>(self, name);
 }
 
+// What is no tensor is not changed in place: torch.fx writes `left += right` for operator.iadd.
 VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
+  const std::string name = text_of(attribute(t.gil(), function, "__name__"));
+  const bool is_in_place = name.size() > 3 && name.starts_with('i') && name != "invert";
+  if (is_in_place && !dynamic_cast<const TensorVariable*>(left.get()))
+    return record_function(t, import_attribute(t.gil(), "operator", name.c_str() + 1),
+                           {{left, right}, {}});
   return record_function(t, function, {{left, right}, {}});
 }
 

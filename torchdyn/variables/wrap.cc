@@ -7,6 +7,7 @@
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/cpython/tensor_abi.h"
+#include "torchdyn/variables/contents.h"
 #include "torchdyn/variables/kinds.h"
 
 namespace torchdyn {
@@ -72,9 +73,14 @@ VarRef wrap_dict(Translator& t, PyBorrow object, SourceRef source) {
     entries.emplace_back(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(key))),
                          wrap(t, PyBorrow(value), Source::item(source, utf8(PyBorrow(key)))));
   }
-  t.guards().add(source, Keys{tuple_of(keys)});
-  return t.found(std::make_shared<DictVariable>(std::move(entries), source, PyRef::to(object)),
-                 object);
+  t.guards().add(source, Keys{tuple_of(keys), Py_TYPE(object.get())});
+  VarRef made;
+  if (PyDict_CheckExact(object.get())) {
+    made = std::make_shared<DictVariable>(std::move(entries), source, PyRef::to(object));
+  } else {
+    made = std::make_shared<ContentsVariable>(std::move(entries), source, PyRef::to(object));
+  }
+  return t.found(std::move(made), object);
 }
 
 }  // namespace
@@ -106,6 +112,12 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
     return wrap_dict(t, object, std::move(source));
   t.effects().found(object, source);
   return std::make_shared<ObjectVariable>(PyRef::to(object), std::move(source));
+}
+
+VarRef wrap_contents(Translator& t, PyBorrow object, SourceRef source) {
+  if (length(object) > kMostItems || !has_names_for_keys(object))
+    break_graph(BreakReason::kValue, str_cat("what is in a ", Py_TYPE(object.get())->tp_name));
+  return wrap_dict(t, object, std::move(source));
 }
 
 VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow result,

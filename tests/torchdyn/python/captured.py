@@ -7,6 +7,7 @@
 import unittest
 
 import torch
+from torch.utils._pytree import tree_flatten
 
 from torchdyn import frames
 
@@ -36,11 +37,21 @@ def reasons(compiled, name):
 
 
 class CaptureTest(unittest.TestCase):
+    def assert_equal_values(self, actual, expected):
+        """Trees of tensors and whatever has an equality."""
+        (mine, kind), (theirs, expected_kind) = tree_flatten(actual), tree_flatten(expected)
+        self.assertEqual(kind, expected_kind)
+        for a, e in zip(mine, theirs):
+            if isinstance(e, torch.Tensor):
+                torch.testing.assert_close(a, e, rtol=0, atol=0)
+            else:
+                self.assertEqual((type(a), a), (type(e), e))
+
     def assert_same(self, function, *args, graphs=1, **kwargs):
         compiled, backend = captured(function)
         for _ in range(2):  # captured, then found again
             expected, actual = function(*args, **kwargs), compiled(*args, **kwargs)
-            torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+            self.assert_equal_values(actual, expected)
         self.assertEqual(len(backend.graphs), graphs, compiled.capture.events)
         return backend
 
@@ -58,7 +69,7 @@ class CaptureTest(unittest.TestCase):
         """As in eager, with all of it in one graph."""
         compiled, backend = captured(function)
         for _ in range(2):
-            torch.testing.assert_close(compiled(*args), function(*args), rtol=0, atol=0)
+            self.assert_equal_values(compiled(*args), function(*args))
         broken = [e for e in compiled.capture.events if e["reason"]]
         self.assertFalse(broken, [(e["function"], e["line"], e["reason"]) for e in broken])
         self.assertEqual(len(backend.graphs), 1)

@@ -1,5 +1,6 @@
 """Our own capture of frames: what straight-line functions compute becomes one graph, and the rest runs as
 it is, with the reason."""
+import collections
 import contextlib
 import gc
 import io
@@ -151,16 +152,6 @@ class FramesTest(CaptureTest):
             torch.manual_seed(0)
             torch.testing.assert_close((function(x), torch.rand(1)), expected, rtol=0, atol=0)
         self.assertEqual(len(backend.graphs), 1)
-
-    def test_autocast_runs_in_eager(self):
-        def f(x, w):
-            return x @ w
-
-        compiled, backend = captured(f)
-        x = torch.randn(3, 3)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            self.assertEqual(compiled(x, x.t()).dtype, torch.bfloat16)
-        self.assertEqual(reasons(compiled, "f"), ["a mode that changes what functions do: autocast"])
 
     def test_branches_that_constants_decide(self):
         class Block(torch.nn.Module):
@@ -350,7 +341,7 @@ class BreaksTest(unittest.TestCase):
     def test_every_opcode_is_a_handler_or_a_gap(self):
         opcodes = _C.captured_opcodes()
         self.assertEqual(opcodes["LOAD_FAST"], "")
-        self.assertEqual(opcodes["SEND"], "a generator or coroutine")
+        self.assertEqual(opcodes["GET_AWAITABLE"], "a generator or coroutine")
 
     def test_each_names_its_line_and_reason(self):
         def branch(x):
@@ -427,7 +418,7 @@ class BreaksTest(unittest.TestCase):
             yield from range(n)
 
         def f(x):
-            for n in numbers(3):
+            for n in collections.deque(numbers(3)):
                 x = x + n
             return x
 
