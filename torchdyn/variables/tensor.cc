@@ -74,6 +74,8 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
     const VarRef text = std::make_shared<ConstantVariable>(torchdyn::name(name));
     return record_function(t, import_attribute(t.gil(), "builtins", "getattr"), {{self, text}, {}});
   }
+  // The same memory, without a gradient; only the count of versions is another.
+  if (name == "data") return record_method(t, self, "detach", {});
   if (name.starts_with('_') || !is_method(t, name))
     break_graph(BreakReason::kAttribute, str_cat("Tensor.", name));
   return std::make_shared<TensorMethodVariable>(self, name);

@@ -297,6 +297,16 @@ class TorchTest:
         y = torch.einsum("bd,cd->bc", x, x)
         return y.view(b, -1), x.unflatten(1, (2, d // 2)), x.numel(), x.size(-1), x.shape[:1] + (3,), x.T
 
+    class data_of_tensors(Base):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(4))
+
+        def forward(self, x):
+            y = x * self.weight
+            y.data.clamp_(min=0)
+            return y, x * self.weight.data, x.data
+
     class modules_of_torch(Base):
         def __init__(self):
             super().__init__()
