@@ -227,15 +227,21 @@ void Translator::unwind(Activation& activation, const Raised& raised) {
 
 const ExceptionVariable* Translator::first_raised() const {
   const ExceptionVariable* first = nullptr;
-  const auto look_at = [&](const VarRef& value) {
+  std::vector<VarRef> waiting = outermost().stack;
+  waiting.insert(waiting.end(), outermost().locals.begin(), outermost().locals.end());
+  waiting.push_back(handled_);
+  std::vector<const ExceptionVariable*> seen;  // causes may go round in a circle
+  while (!waiting.empty()) {
+    const VarRef value = std::move(waiting.back());
+    waiting.pop_back();
     const auto* const exception = dynamic_cast<const ExceptionVariable*>(value.get());
-    if (exception && exception->raised_at > 0 &&
-        (!first || exception->raised_at < first->raised_at))
+    if (!exception || std::find(seen.begin(), seen.end(), exception) != seen.end()) continue;
+    seen.push_back(exception);
+    if (exception->raised_at > 0 && (!first || exception->raised_at < first->raised_at))
       first = exception;
-  };
-  look_at(handled_);
-  for (const VarRef& value : outermost().stack) look_at(value);
-  for (const VarRef& value : outermost().locals) look_at(value);
+    waiting.push_back(exception->context);
+    waiting.push_back(exception->cause);
+  }
   return first;
 }
 

@@ -4,6 +4,7 @@
     compiled(x)
     backend.targets(), reasons(compiled, "function")
 """
+import traceback
 import unittest
 
 import torch
@@ -36,7 +37,31 @@ def reasons(compiled, name):
     return [e["reason"] for e in compiled.capture.events if e["function"].split(".")[-1] == name]
 
 
+def description(error):
+    """An exception as users see it: with functions and lines, and those that it names as its cause and context."""
+    if error is None:
+        return None
+    lines = [(frame.name, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)
+             if not frame.filename.endswith("torchdyn/frames.py")]
+    return (type(error), error.args, lines, error.__suppress_context__,
+            description(error.__cause__), description(error.__context__))
+
+
 class CaptureTest(unittest.TestCase):
+    def assert_raises_alike(self, function, *args):
+        """What eager raises, in each of two calls; the compiled function and its backend."""
+        compiled, backend = captured(function)
+        raised = []
+        for called in (function, compiled, compiled):
+            try:
+                called(*args)
+            except Exception as error:
+                raised.append(description(error))
+        self.assertEqual(len(raised), 3, "nothing is raised")
+        for actual in raised[1:]:
+            self.assertEqual(actual, raised[0])
+        return compiled, backend
+
     def assert_equal_values(self, actual, expected):
         """Trees of tensors and whatever has an equality."""
         (mine, kind), (theirs, expected_kind) = tree_flatten(actual), tree_flatten(expected)

@@ -13,21 +13,6 @@ import torch
 from captured import CaptureTest, captured, reasons
 
 
-def trace_of(function, *args):
-    """The exception that a call raises, as users see it: its chain, with functions and lines."""
-    try:
-        function(*args)
-    except Exception as error:
-        lines = []
-        while error is not None:
-            frames = traceback.extract_tb(error.__traceback__)
-            lines.append((type(error).__name__, str(error),
-                          [(f.name, f.lineno) for f in frames if not f.filename.endswith("torchdyn/frames.py")][1:]))
-            error = error.__cause__ or error.__context__
-        return lines
-    return None
-
-
 class BreaksTest(CaptureTest):
     def test_a_branch_on_a_tensor_makes_three_graphs(self):
         def toy(a, b):
@@ -213,13 +198,6 @@ class LoopsTest(CaptureTest):
 
 
 class ExceptionsTest(CaptureTest):
-    def assert_raises_alike(self, function, *args):
-        expected = trace_of(function, *args)
-        self.assertIsNotNone(expected)
-        compiled, _ = captured(function)
-        for _ in range(2):
-            self.assertEqual(trace_of(compiled, *args), expected)
-
     def test_tracebacks_are_eagers(self):
         def fails(x):
             raise ValueError(f"no {x.dim()}")

@@ -258,26 +258,6 @@ class CaughtTest:
 
 
 class EscapingTest(CaptureTest):
-    def trace_of(self, function, *args):
-        try:
-            function(*args)
-        except Exception as error:
-            chain = []
-            while error is not None:
-                frames = traceback.extract_tb(error.__traceback__)
-                chain.append((type(error), error.args, [(f.name, f.lineno) for f in frames
-                                                        if not f.filename.endswith("torchdyn/frames.py")][1:]))
-                error = error.__cause__ or error.__context__
-            return chain
-        self.fail("nothing is raised")
-
-    def assert_raises_alike(self, function, *args):
-        expected = self.trace_of(function, *args)
-        compiled, backend = captured(function)
-        for _ in range(2):
-            self.assertEqual(self.trace_of(compiled, *args), expected)
-        return compiled, backend
-
     def test_what_no_handler_takes_has_eagers_traceback(self):
         def uncaught(x):
             try:
@@ -301,6 +281,54 @@ class EscapingTest(CaptureTest):
             except ValueError as error:
                 raise Refused("it") from error
 
+        def out_of_a_handler_with_a_context(x):
+            y = x * 2
+            try:
+                fails(y)
+            except ValueError:
+                y = y + 1
+                raise Refused("it")
+
+        def out_of_a_handler_from_none(x):
+            y = x * 2
+            try:
+                fails(y)
+            except ValueError:
+                raise Refused("it") from None
+
+        def out_of_two_handlers(x):
+            y = x * 2
+            try:
+                try:
+                    fails(y)
+                except ValueError:
+                    raise KeyError("first")
+            except KeyError:
+                raise Refused("second")
+
+        def in_a_handlers_callee(x):
+            y = x * 2
+            try:
+                raise KeyError("in")
+            except KeyError:
+                fails(y)
+
+        def in_a_handler_of_a_callee(x):
+            def replaces(y):
+                try:
+                    fails(y)
+                except ValueError:
+                    raise Refused("it")
+            return replaces(x * 2)
+
+        def after_a_handler(x):
+            y = x * 2
+            try:
+                fails(y)
+            except ValueError:
+                y = y + 1
+            raise Refused("nothing is handled")
+
         def raised_again(x):
             y = x * 2
             try:
@@ -314,7 +342,9 @@ class EscapingTest(CaptureTest):
             with scope([]):
                 fails(y)
 
-        for function in (uncaught, out_of_a_finally, out_of_a_handler, raised_again, out_of_a_with):
+        for function in (uncaught, out_of_a_finally, out_of_a_handler, out_of_a_handler_with_a_context,
+                         out_of_a_handler_from_none, out_of_two_handlers, in_a_handlers_callee,
+                         in_a_handler_of_a_callee, after_a_handler, raised_again, out_of_a_with):
             with self.subTest(function.__name__):
                 _, backend = self.assert_raises_alike(function, torch.ones(2, 3))
                 self.assertIn("mul", backend.targets(0))
