@@ -17,8 +17,4 @@ void expect_positional(PyBorrow function, const CallArgs& args, size_t least, si
     unknown_arguments(function, "with these arguments");
 }
 
-VarRef boolean(bool value) {
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(value ? Py_True : Py_False)));
-}
-
 }  // namespace torchdyn

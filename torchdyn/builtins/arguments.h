@@ -9,6 +9,5 @@ namespace torchdyn {
 
 [[noreturn]] void unknown_arguments(PyBorrow function, std::string_view why);
 void expect_positional(PyBorrow function, const CallArgs& args, size_t least, size_t most);
-VarRef boolean(bool value);
 
 }  // namespace torchdyn

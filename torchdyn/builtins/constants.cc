@@ -72,9 +72,7 @@ VarRef extreme(Translator& t, PyBorrow function, const CallArgs& args) {
 }
 
 // What leaves no trace in the program.
-VarRef unseen(Translator&, PyBorrow, const CallArgs&) {
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
-}
+VarRef unseen(Translator&, PyBorrow, const CallArgs&) { return none(); }
 
 // So programs take what they have for torch.compile.
 VarRef is_compiling(Translator&, PyBorrow, const CallArgs&) { return boolean(true); }

@@ -96,7 +96,7 @@ VarRef set_grad_enabled(Translator& t, PyBorrow function, const CallArgs& args) 
   expect_positional(function, args, 1, 1);
   record_change(t, function, args);
   t.set_grad_mode(protocol::truth(t, args.positional[0]));
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+  return none();
 }
 
 constexpr BuiltinRow kRows[] = {

@@ -10,8 +10,6 @@
 namespace torchdyn {
 namespace {
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 // What torch.autocast keeps of its arguments.
 constexpr const char* kParts[] = {"device", "fast_dtype", "_enabled", "_cache_enabled"};
 

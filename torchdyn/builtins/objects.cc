@@ -152,14 +152,14 @@ VarRef hasattr(Translator& t, PyBorrow function, const CallArgs& args) {
 VarRef delattr(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 2, 2);
   delete_attribute_of_object(t, args.positional[0], text(function, args.positional[1]));
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+  return none();
 }
 
 VarRef setattr(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 3, 3);
   protocol::set_attribute(t, args.positional[0], text(function, args.positional[1]),
                           args.positional[2]);
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+  return none();
 }
 
 VarRef callable(Translator& t, PyBorrow function, const CallArgs& args) {

@@ -133,7 +133,7 @@ void delete_subscript(Translator& t, const Instruction&) {
 void contains(Translator& t, const Instruction& i) {
   const VarRef container = t.pop(), value = t.pop();
   const bool is_in = protocol::contains(t, container, value) != (i.arg == 1);
-  t.push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(is_in ? Py_True : Py_False))));
+  t.push(boolean(is_in));
 }
 
 constexpr OpcodeRow kRows[] = {

@@ -11,8 +11,6 @@ namespace {
 
 using ExceptionRef = std::shared_ptr<const ExceptionVariable>;
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 ExceptionRef own_exception(const VarRef& value) {
   auto exception = std::dynamic_pointer_cast<const ExceptionVariable>(value);
   if (!exception) break_graph(BreakReason::kExceptions, "an exception that came from elsewhere");
@@ -49,7 +47,7 @@ bool matches(Translator& t, const ExceptionVariable& exception, const VarRef& of
 void check_match(Translator& t, const Instruction&) {
   const VarRef types = t.pop();
   const bool is_match = matches(t, *own_exception(t.at_depth(1)), types);
-  t.push(std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(is_match ? Py_True : Py_False))));
+  t.push(boolean(is_match));
 }
 
 void raise_again(Translator& t, const Instruction&) { throw Raised{own_exception(t.pop())}; }

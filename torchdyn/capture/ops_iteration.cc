@@ -8,8 +8,6 @@
 namespace torchdyn {
 namespace {
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 void get_iterator(Translator& t, const Instruction&) {
   const VarRef iterable = t.pop();
   t.push(protocol::iterate(t, iterable));

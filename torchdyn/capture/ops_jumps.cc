@@ -8,10 +8,6 @@
 namespace torchdyn {
 namespace {
 
-VarRef boolean(bool value) {
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(value ? Py_True : Py_False)));
-}
-
 void to_bool(Translator& t, const Instruction&) {
   const VarRef value = t.pop();
   t.push(boolean(protocol::truth(t, value)));

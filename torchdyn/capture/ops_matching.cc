@@ -12,12 +12,6 @@
 namespace torchdyn {
 namespace {
 
-VarRef boolean(bool value) {
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(value ? Py_True : Py_False)));
-}
-
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 // CPython: Include/object.h, Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING.
 void match_sequence(Translator& t, const Instruction&) {
   const VarRef value = t.at_depth(1);

@@ -346,7 +346,7 @@ VarRef call_objects_method(Translator& t, const VarRef& variable, const CallArgs
     exception->set_args(values);
   else if (!values.empty() || !args.named.empty())
     break_graph(BreakReason::kRaises, "object.__init__() takes no arguments");
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+  return none();
 }
 
 VarRef attribute_of_super(Translator& t, const VarRef& self, const std::string& name) {

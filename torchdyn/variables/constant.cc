@@ -89,4 +89,10 @@ const Slots& ConstantVariable::slots() const {
 
 std::string ConstantVariable::type_name() const { return Py_TYPE(value_.get())->tp_name; }
 
+VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
+
+VarRef boolean(bool value) {
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(value ? Py_True : Py_False)));
+}
+
 }  // namespace torchdyn

@@ -90,8 +90,6 @@ const Slots& ViewVariable::slots() const {
   return kSlots;
 }
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 // ---- Lists and tuples: CPython's Objects/listobject.c
 
 long index_of(Translator& t, const VarRef& value, long size, bool is_clamped) {
@@ -237,7 +235,7 @@ VarRef delete_key(Translator& t, const VarRef& self, const Args& args) {
 
 VarRef has_key(Translator&, const VarRef& self, const Args& args) {
   const bool is_there = dict_of(self).find(args[0]) != nullptr;
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(is_there ? Py_True : Py_False)));
+  return boolean(is_there);
 }
 
 VarRef length_of_dict(Translator& t, const VarRef& self, const Args&) {

@@ -80,7 +80,7 @@ class KeyedGetVariable : public Variable {
       break_graph(BreakReason::kCall, "dict.get with these arguments");
     if (VarRef value = keyed_item(t, dict, args.positional[0])) return value;
     if (args.positional.size() == 2) return args.positional[1];
-    return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+    return none();
   }
 
   VarRef dict_;

@@ -33,8 +33,6 @@ class ContextMethodVariable : public Variable {
   std::string name_;
 };
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 const ContextTokenVariable& token_of(const VarRef& token) {
   return static_cast<const ContextTokenVariable&>(*token);
 }

@@ -23,12 +23,6 @@ VarRef type_at(PyBorrow type) {
       PyRef::to(type), Source::fixed(type, reinterpret_cast<PyTypeObject*>(type.get())->tp_name));
 }
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
-VarRef boolean(bool value) {
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(value ? Py_True : Py_False)));
-}
-
 // Of frames that capture has only followed.
 class TracebackVariable : public Variable {
  public:

@@ -10,8 +10,6 @@ namespace {
 
 using aten_bridge::str_cat;
 
-VarRef none() { return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))); }
-
 const GeneratorVariable& generator_of(const VarRef& self) {
   return static_cast<const GeneratorVariable&>(*self);
 }

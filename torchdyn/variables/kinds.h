@@ -22,6 +22,9 @@ class ConstantVariable : public Variable {
   PyRef value_;
 };
 
+VarRef none();
+VarRef boolean(bool value);
+
 class TensorVariable : public Variable {
  public:
   TensorVariable(PyRef node, PyRef stand_in, PyRef device, PyTypeObject* type,

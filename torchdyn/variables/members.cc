@@ -46,7 +46,7 @@ VarRef call_get(Translator& t, const VarRef& get, const CallArgs& args) {
   const VarRef& members = static_cast<const MembersGetVariable&>(*get).members();
   if (VarRef value = member_named(t, members, args.positional[0])) return value;
   if (args.positional.size() == 2) return args.positional[1];
-  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+  return none();
 }
 
 const Slots& MembersGetVariable::slots() const {

@@ -78,8 +78,7 @@ VarRef number(Translator& t, const char* function, const VarRef& left, const Var
   if ((name == "eq" || name == "ne") && dynamic_cast<const ObjectVariable*>(left.get()) &&
       dynamic_cast<const ObjectVariable*>(right.get()) && has_plain_equality(left) &&
       has_plain_equality(right))
-    return from_constant(
-        PyRef::to(PyBorrow(is_same(t, left, right) == (name == "eq") ? Py_True : Py_False)));
+    return boolean(is_same(t, left, right) == (name == "eq"));
   if (const auto slot = left->slots().number; slot && !is_tensor_variable(right))
     return slot(t, operation, left, right);
   if (const auto slot = right->slots().number) return slot(t, operation, left, right);
@@ -124,9 +123,7 @@ bool is_same(Translator& t, const VarRef& left, const VarRef& right) {
   return false;
 }
 
-bool is_none(Translator& t, const VarRef& value) {
-  return is_same(t, value, std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None))));
-}
+bool is_none(Translator& t, const VarRef& value) { return is_same(t, value, none()); }
 
 VarRef get_item(Translator& t, const VarRef& object, const VarRef& key) {
   if (const auto slot = object->slots().subscript) return slot(t, object, key);

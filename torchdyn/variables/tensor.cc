@@ -68,8 +68,7 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
     return std::make_shared<ConstantVariable>(
         PyRef::to(static_cast<const TensorVariable&>(*self).device()));
   if (is_among(kOfDevices, name))
-    return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(
-        is_on(static_cast<const TensorVariable&>(*self), name.substr(3)) ? Py_True : Py_False)));
+    return boolean(is_on(static_cast<const TensorVariable&>(*self), name.substr(3)));
   if (is_among(kViews, name)) {
     const VarRef text = std::make_shared<ConstantVariable>(torchdyn::name(name));
     return record_function(t, import_attribute(t.gil(), "builtins", "getattr"), {{self, text}, {}});
