@@ -24,11 +24,4 @@ void set_attribute_of_object(Translator& t, const VarRef& self, const std::strin
 void delete_attribute_of_object(Translator& t, const VarRef& self, const std::string& name);
 VarRef get_attribute_of_object(Translator& t, const VarRef& self, const std::string& name);
 
-// The type of an ObjectVariable or InstanceVariable.
-PyTypeObject* type_of_object(const Variable& value);
-
-// Whether a type finds under `name` what the type `module`.`of` has there.
-bool has_lookup_of(Translator& t, PyTypeObject* type, const char* module, const char* of,
-                   const char* name);
-
 }  // namespace torchdyn

@@ -7,6 +7,7 @@
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/protocol.h"
 #include "torchdyn/variables/wrap.h"
 

@@ -7,6 +7,7 @@
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/attributes.h"
 #include "torchdyn/variables/contents.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
