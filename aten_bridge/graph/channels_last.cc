@@ -23,7 +23,7 @@ bool is_convolution(const Node& node) {
   return type.sizes.size() == 4 && !has_symbols(type);
 }
 
-// The filters of a convolution that mixes no channels, on a GPU: there they run in kernels of ours.
+// The filters of a convolution that mixes no channels, on a GPU: there most run in kernels of ours.
 std::optional<Value> filters_of_channels(const Node& node) {
   const Value weight = std::get<Value>(node.arg("weight"));
   const TensorType& type = weight.type();

@@ -52,6 +52,33 @@ TEST(ChannelsLastGraph, ImagesOfUnknownSizesAndThoseThatLieSoStay) {
   }
 }
 
+// One filter a channel: on a GPU kernels of ours walk along the channels, and the gradient reads
+// the same copy.
+TEST(ChannelsLastGraph, FiltersOfSingleChannelsLieTogetherOnAGpu) {
+  for (const std::string device : {"@cuda:0", ""}) {
+    const std::string w = "f32[4, 1, 3, 3]" + device, y = "f32[2, 4, 8, 8]" + device;
+    const std::string how =
+        "stride=[1, 1], padding=[1, 1], dilation=[1, 1], transposed=false, output_padding=[0, 0], "
+        "groups=4";
+    const Graph graph = channels_last(
+        parsed("graph 1 g(x: " + y + ", w: " + w + ", g: " + y + ") {\n  %0: " + y +
+               " = aten::convolution(input=x, weight=w, bias=none, " + how + ")\n  %1: " + y +
+               ", %2: " + w +
+               ", %3: none = aten::convolution_backward(grad_output=g, input=x, weight=w, "
+               "bias_sizes=none, " +
+               how + ", output_mask=[true, true, false])\n  return %0, %1, %2\n}\n"),
+        is_relu);
+    std::vector<Value> filters;
+    for (const auto& node : graph.nodes())
+      if (node->op.starts_with("aten::convolution"))
+        filters.push_back(std::get<Value>(node->arg("weight")));
+    ASSERT_EQ(filters.size(), 2u);
+    EXPECT_EQ(filters[0], filters[1]);
+    EXPECT_EQ(print(filters[0].type()),
+              device.empty() ? w : "f32[4, 1, 3, 3]{1, 36, 12, 4}" + device);
+  }
+}
+
 // Convolutions of 8 channels one after the other; the image is copied twice, the weights each.
 Graph chain(int convolutions, const std::string& dtype, const std::string& device) {
   const auto type = [&](const std::string& sizes) { return dtype + "[" + sizes + "]" + device; };
