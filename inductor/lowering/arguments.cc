@@ -22,6 +22,20 @@ std::vector<SymExpr> integers(const Node& node, std::string_view arg) {
   return std::get<std::vector<SymExpr>>(node.arg(arg));
 }
 
+std::vector<int64_t> known(const std::vector<SymExpr>& sizes) {
+  std::vector<int64_t> values;
+  for (const SymExpr& size : sizes) values.push_back(size.constant().value_or(-1));
+  return values;
+}
+
+std::vector<int64_t> spread(const Node& node, std::string_view arg, size_t n,
+                            const std::vector<int64_t>& otherwise) {
+  std::vector<int64_t> values = known(integers(node, arg));
+  if (values.empty()) return otherwise;
+  if (values.size() == 1) values.resize(n, values[0]);
+  return values;
+}
+
 Value tensor(const Node& node, std::string_view arg) { return std::get<Value>(node.arg(arg)); }
 
 std::vector<std::optional<Value>> tensors(const Node& node, std::string_view arg) {

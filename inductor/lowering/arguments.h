@@ -20,6 +20,11 @@ bool flag(const Node& node, std::string_view arg);
 // An int; `otherwise` where it is None.
 SymExpr integer(const Node& node, std::string_view arg, const SymExpr& otherwise = 0);
 std::vector<SymExpr> integers(const Node& node, std::string_view arg);
+// The numbers among them, -1 for a symbol.
+std::vector<int64_t> known(const std::vector<SymExpr>& sizes);
+// An int[n] argument: one number stands for all, none for `otherwise`.
+std::vector<int64_t> spread(const Node& node, std::string_view arg, size_t n,
+                            const std::vector<int64_t>& otherwise);
 Value tensor(const Node& node, std::string_view arg);
 std::vector<std::optional<Value>> tensors(const Node& node, std::string_view arg);
 

@@ -73,23 +73,17 @@ Verdict read_depthwise(Builder& b, const Node& node, const std::vector<SymExpr>&
     return Verdict::no("a convolution of neither half nor single precision");
   if (input.sizes.size() != 4 || flag(node, "transposed"))
     return Verdict::no("a convolution over other than two dimensions, or transposed");
-  const auto known = [](const std::vector<SymExpr>& sizes) {
-    std::vector<int64_t> values;
-    for (const SymExpr& size : sizes) values.push_back(size.constant().value_or(0));
-    return values;
-  };
   d->input = known(input.sizes), d->output = known(output), d->filter = known(weight.sizes);
   for (size_t i = 0; i < 4; ++i)
     if (d->input[i] <= 0 || d->output[i] <= 0) return Verdict::no("sizes that are zero or unknown");
   if (integer(node, "groups") != input.sizes[1] || d->filter[0] != d->input[1] || d->filter[1] != 1)
     return Verdict::no("channels that a convolution mixes");
   if (!is_channels_last(input)) return Verdict::no("channels that do not lie together");
-  d->stride = known(integers(node, "stride")), d->padding = known(integers(node, "padding"));
-  const std::vector<int64_t> dilation = known(integers(node, "dilation"));
-  if (d->stride.size() != 2 || d->padding.size() != 2) return Verdict::no("one stride for two");
+  d->stride = spread(node, "stride", 2, {1, 1}), d->padding = spread(node, "padding", 2, {0, 0});
+  const std::vector<int64_t> dilation = spread(node, "dilation", 2, {1, 1});
   for (size_t i = 0; i < 2; ++i) {
     if (d->filter[2 + i] > kLargestFilter) return Verdict::no("a large filter");
-    if (dilation[i % dilation.size()] != 1) return Verdict::no("a dilated filter");
+    if (dilation[i] != 1) return Verdict::no("a dilated filter");
     d->windows.push_back(Windows::strided(d->input[2 + i], d->output[2 + i], d->filter[2 + i],
                                           d->stride[i], d->padding[i]));
   }

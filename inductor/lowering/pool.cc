@@ -18,21 +18,6 @@ struct Pooling {
   std::optional<int64_t> divisor;
 };
 
-std::vector<int64_t> known(const std::vector<SymExpr>& sizes) {
-  std::vector<int64_t> values;
-  for (const SymExpr& size : sizes) values.push_back(size.constant().value_or(-1));
-  return values;
-}
-
-// An int[n] argument: one number stands for all, none for `otherwise`.
-std::vector<int64_t> spread(const Node& node, std::string_view arg, size_t n,
-                            const std::vector<int64_t>& otherwise) {
-  std::vector<int64_t> values = known(integers(node, arg));
-  if (values.empty()) return otherwise;
-  if (values.size() == 1) values.resize(n, values[0]);
-  return values;
-}
-
 bool has(const Node& node, std::string_view arg) {
   for (const auto& argument : node.args)
     if (argument.name == arg) return !is_none(node, arg);
