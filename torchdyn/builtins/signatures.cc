@@ -47,11 +47,9 @@ VarRef signature(Translator& t, PyBorrow function, const CallArgs& args) {
     auto code = Same::of(part_of(of->object(), FunctionPart::kCode));
     t.guards().add(Source::part(of->source(), FunctionPart::kCode), std::move(*code));
   }
-  const PyRef made = call(t.gil(), function, tuple_of([&] {
-                            std::vector<PyRef> one;
-                            one.push_back(PyRef::to(of->object()));
-                            return one;
-                          }()));
+  std::vector<PyRef> of_it;
+  of_it.push_back(PyRef::to(of->object()));
+  const PyRef made = call(t.gil(), function, tuple_of(of_it));
   const PyRef parameters = owned(PyDict_New());
   if (PyDict_Update(parameters.get(), attribute(t.gil(), made, "parameters").get()) != 0)
     throw PythonError();
