@@ -9,7 +9,8 @@ using aten_bridge::str_cat;
 namespace {
 
 std::string special_functions() {
-  return str_cat(td_special_h(), "\n", td_bessel_h(), "\n", td_polynomials_h());
+  return str_cat(td_special_h(), "\n", td_bessel_h(), "\n", td_polynomials_h(), "\n",
+                 td_random_h());
 }
 
 }  // namespace
@@ -21,7 +22,8 @@ std::string cpp_preamble() {
 
 std::string cuda_preamble() {
   return str_cat(td_cuda_device_cuh(), "\n", td_cuda_cuh(), "\n", td_cuda_convert_cuh(), "\n",
-                 td_cuda_math_cuh(), "\n", td_cuda_groups_cuh(), "\n", special_functions());
+                 td_cuda_math_cuh(), "\n", td_cuda_groups_cuh(), "\n", special_functions(), "\n",
+                 td_cuda_random_cuh());
 }
 
 }  // namespace inductor

@@ -217,6 +217,7 @@ T td_copysign(T a, T b) {
 // These stand on the one above.
 #include "inductor/emit/preamble/td_bessel.h"
 #include "inductor/emit/preamble/td_polynomials.h"
+#include "inductor/emit/preamble/td_random.h"
 #undef TD_SPECIAL
 
 }  // namespace td_ref

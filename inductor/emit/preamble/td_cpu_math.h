@@ -401,6 +401,15 @@ TD V td_on_lanes(F f, V a, Rest... rest) {
   }
 }
 #define TD_EACH(f, ...) td_on_lanes([](auto... x) { return f(x...); }, __VA_ARGS__)
+// The same here.
+template <class V>
+TD V td_sin_near(V x) {
+  return td_sin(x);
+}
+template <class V>
+TD V td_cos_near(V x) {
+  return td_cos(x);
+}
 // Long ones are called.
 #define TD_SPECIAL static __attribute__((noinline, unused))
 

@@ -44,6 +44,8 @@ TD_FUNCTION_2(atan2)
 #undef TD_FUNCTION_2
 TD float td_fma(float a, float b, float c) { return fmaf(a, b, c); }
 TD double td_fma(double a, double b, double c) { return fma(a, b, c); }
+TD double td_sin_near(double a) { return sin(a); }
+TD double td_cos_near(double a) { return cos(a); }
 TD double td_erf(double a) { return erf(a); }
 TD double td_tanh(double a) { return tanh(a); }
 

@@ -219,6 +219,8 @@ TD float td_mul_bf16(float a, float b) { return td_round_bf16(a * b); }
 
 TD float td_exp2_near(float x) { return exp2f(x); }
 TD float td_reciprocal_near(float x) { return 1 / x; }
+TD float td_sin_near(float x) { return sinf(x); }
+TD float td_cos_near(float x) { return cosf(x); }
 
 template <class T>
 TD T td_max_nan(T a, T b) {
