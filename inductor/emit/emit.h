@@ -20,6 +20,8 @@ struct EmittedKernel {
   std::vector<int> buffers;    // of the program, in argument order
   std::vector<SymExpr> sizes;  // symbols' values to pass, in order; empty when all is static
   LaunchShape shape;
+  // Buffers of the host whose contents a GPU's kernel is given, behind the sizes.
+  std::vector<int> values = {};
 };
 
 EmittedKernel emit_cpp(const LoopProgram& program, const Kernel& kernel);

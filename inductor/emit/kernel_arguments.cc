@@ -23,7 +23,10 @@ struct Local {
 
 class Collector {
  public:
-  Collector(const LoopProgram& program, KernelArguments& out) : program_(program), out_(out) {}
+  Collector(const LoopProgram& program, KernelArguments& out) : program_(program), out_(out) {
+    const auto on_gpu = [](const Buffer& b) { return b.type.device.kind == Device::Kind::kCuda; };
+    on_gpu_ = std::any_of(program.buffers.begin(), program.buffers.end(), on_gpu);
+  }
 
   void body(const std::vector<Stmt>& stmts) {
     if (stmts.empty()) return;
@@ -43,10 +46,11 @@ class Collector {
 
   void finish() {
     std::sort(out_.sizes.begin(), out_.sizes.end());
-    int inputs = 0, outputs = 0, locals = 0;
+    int inputs = 0, outputs = 0, locals = 0, values = 0;
     for (int b : out_.buffers)
       out_.names[b] =
           out_.written.contains(b) ? str_cat("out", outputs++) : str_cat("in", inputs++);
+    for (int b : out_.values) out_.names[b] = str_cat("host", values++);
     for (int b : locals_) {
       out_.names[b] = str_cat("tmp", locals++);
       const Local& local = local_of_.at(b);
@@ -70,7 +74,7 @@ class Collector {
 
   void add_buffer(int b, const SymExpr& index) {
     if (program_.buffers[b].role != BufferRole::kLocal) {
-      if (seen_.insert(b).second) out_.buffers.push_back(b);
+      if (seen_.insert(b).second) (is_value(b) ? out_.values : out_.buffers).push_back(b);
       return;
     }
     auto [it, is_new] = local_of_.try_emplace(b, Local{path_, loops_, index});
@@ -80,6 +84,10 @@ class Collector {
         std::mismatch(local.home.begin(), local.home.end(), path_.begin(), path_.end()).first;
     local.home.erase(differ, local.home.end());
     if (local.index != index) local.index.reset();
+  }
+
+  bool is_value(int b) const {
+    return on_gpu_ && program_.buffers[b].type.device.kind == Device::Kind::kCpu;
   }
 
   bool is_variable(int b, const Local& local) const {
@@ -100,6 +108,7 @@ class Collector {
 
   const LoopProgram& program_;
   KernelArguments& out_;
+  bool on_gpu_ = false;  // what the program runs on
   Path path_;
   std::vector<Symbol> loops_;
   HashSet<int> seen_;

@@ -14,9 +14,10 @@ namespace inductor {
 
 struct KernelArguments {
   std::vector<int> buffers;         // in argument order
+  std::vector<int> values;          // buffers of the host, which a GPU's kernel is given whole
   std::vector<Symbol> sizes;        // in argument order
   HashSet<int> written;             // of buffers
-  HashMap<int, std::string> names;  // of buffers and locals: in0, out0, tmp0
+  HashMap<int, std::string> names;  // of all of them and of locals: in0, out0, host0, tmp0
   // Locals that are one value at a time: of one element, or indexed alike wherever they are used,
   // by loops around all of that.
   HashSet<int> variables;

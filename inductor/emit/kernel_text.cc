@@ -38,6 +38,7 @@ EmittedKernel KernelText::finish(const std::string& text) const {
   out.name = str_cat(kernel_.name, "_", aten_bridge::digest({header, text}).substr(0, 8));
   out.text = header + absl::StrReplaceAll(text, {{aten_bridge::to_absl(kNameMark), out.name}});
   out.buffers = arguments_.buffers;
+  out.values = arguments_.values;
   for (Symbol s : arguments_.sizes) out.sizes.push_back(SymExpr::symbol(s));
   return out;
 }

@@ -118,6 +118,10 @@ std::string CudaKernel::parameters() const {
                             shared_.contains(b) ? "" : "__restrict__ ", names_.buffers.at(b)));
   }
   for (size_t i = 0; i < arguments_.sizes.size(); ++i) lines.push_back(str_cat("int64_t s", i));
+  for (int b : arguments_.values)
+    lines.push_back(str_cat("const td_vec<", type_of(b), ", ",
+                            element_count(program_.buffers[b].type).as_constant(), "> ",
+                            names_.buffers.at(b)));
   std::string text;
   for (size_t i = 0; i < lines.size(); ++i) {
     aten_bridge::str_append(&text, "\n    ", lines[i], i + 1 < lines.size() ? "," : "");

@@ -58,6 +58,7 @@ class Planner {
       if (std::holds_alternative<Kernel>(stmt)) {
         TD_CHECK(kernel < kernels_.size(), "kernel without text in ", program_.name);
         for (int b : kernels_[kernel].buffers) lives_[b].touch(step);
+        for (int b : kernels_[kernel].values) lives_[b].touch(step);
         ++kernel;
       } else {
         auto* call = std::get_if<ExternCall>(&stmt);
@@ -155,6 +156,7 @@ class Planner {
   Launch launch(const EmittedKernel& kernel) const {
     Launch launch{kernel.name, {}, kernel.sizes, kernel.shape};
     for (int b : kernel.buffers) launch.buffers.push_back(index_[b]);
+    for (int b : kernel.values) launch.values.push_back(index_[b]);
     return launch;
   }
 

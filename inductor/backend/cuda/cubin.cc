@@ -46,6 +46,7 @@ void launch(const void* self, const LaunchArguments& arguments, const TdContext*
     parameters.push_back(const_cast<void**>(arguments.buffers + i));
   for (int i = 0; i < arguments.size_count; ++i)
     parameters.push_back(const_cast<int64_t*>(arguments.sizes + i));
+  parameters.insert(parameters.end(), arguments.values, arguments.values + arguments.value_count);
   const CudaDriver& driver = *kernel.driver;
   const int error = driver.in_context(context->device, [&] {
     return driver.cuLaunchKernel(kernel.handle, static_cast<unsigned>(arguments.blocks), 1, 1,

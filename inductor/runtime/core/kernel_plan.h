@@ -10,7 +10,8 @@
 //     release arg0
 //   }
 // Sizes that a kernel takes follow its buffers after a semicolon. A kernel of a device with blocks
-// of threads says how many: `launch softmax_7f3a91c2(arg0, buf2) on 4096 blocks of 256`.
+// of threads says how many: `launch softmax_7f3a91c2(arg0, buf2) on 4096 blocks of 256`. Buffers of
+// the host whose contents are its last arguments are named so: `launch k(arg0, buf2) with buf1`.
 //
 // Law
 //  - A buffer has its memory from its Allocate, the extern call that returns it or the start
@@ -53,6 +54,7 @@ struct Launch {
   std::vector<int> buffers;
   std::vector<SymExpr> sizes;
   LaunchShape shape;
+  std::vector<int> values = {};  // passed by their contents, read when the launch is reached
 };
 struct Allocate {  // kOwned only
   int buffer;

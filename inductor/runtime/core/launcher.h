@@ -24,8 +24,10 @@ struct LaunchArguments {
   int buffer_count;
   const int64_t* sizes;
   int size_count;
-  int64_t blocks;  // 0 blocks: nothing to do
-  int threads;     // of a block; 0 for a CPU kernel
+  int64_t blocks;                 // 0 blocks: nothing to do
+  int threads;                    // of a block; 0 for a CPU kernel
+  void* const* values = nullptr;  // memory of the host whose contents are arguments; read at once
+  int value_count = 0;
 };
 
 struct Launcher {

@@ -33,6 +33,8 @@ struct StepPrinter {
     if (!s.sizes.empty())
       str_append(&text, "; ", join(s.sizes, [](const SymExpr& e) { return e.str(); }));
     text += ")";
+    if (!s.values.empty())
+      str_append(&text, " with ", join(s.values, [&](int b) { return name(b); }));
     if (s.shape.threads > 0)
       str_append(&text, " on ", s.shape.blocks.str(), " blocks of ", s.shape.threads);
     return text;
@@ -137,6 +139,10 @@ class PlanParser {
       while (in_.eat(","));
     }
     in_.expect(")");
+    if (in_.eat_word("with")) {
+      do launch.values.push_back(known(in_.word()));
+      while (in_.eat(","));
+    }
     if (in_.eat_word("on")) {
       launch.shape.blocks = in_.sym();
       in_.expect("blocks of ");

@@ -63,6 +63,11 @@ class Verifier {
 
   void check(const Launch& launch) {
     for (int b : launch.buffers) use(b);
+    for (int b : launch.values) {
+      use(b);
+      require(plan_.buffers[b].type.device.kind == Device::Kind::kCpu, b,
+              "is passed by its contents, yet not the host's");
+    }
     const auto [blocks, threads] = launch.shape;
     const auto count = blocks.constant();
     if (threads < 0 || threads > kMostThreads || (count && *count < 0) ||

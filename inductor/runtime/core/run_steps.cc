@@ -11,12 +11,16 @@ void run_launch(const Launch& launch, const Launcher& launcher, void* const* add
   for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = addresses[launch.buffers[i]];
   absl::InlinedVector<int64_t, 8> sizes(launch.sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = launch.sizes[i].as_constant();
+  absl::InlinedVector<void*, 4> values(launch.values.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = addresses[launch.values[i]];
   const LaunchArguments arguments{buffers.data(),
                                   static_cast<int>(buffers.size()),
                                   sizes.data(),
                                   static_cast<int>(sizes.size()),
                                   launch.shape.blocks.as_constant(),
-                                  launch.shape.threads};
+                                  launch.shape.threads,
+                                  values.data(),
+                                  static_cast<int>(values.size())};
   launcher.function(launcher.self, arguments, &context);
 }
 

@@ -46,7 +46,8 @@ std::vector<Array> CompiledKernels::run(size_t program, const std::vector<Array>
     memory[static_cast<size_t>(p.loops->inputs[i])] = GuardedMemory(bytes_of(inputs[i]));
   for (const EmittedKernel& kernel : p.kernels) {
     std::vector<void*> pointers;
-    for (int b : kernel.buffers) pointers.push_back(memory[static_cast<size_t>(b)].data());
+    for (const auto& buffers : {kernel.buffers, kernel.values})
+      for (int b : buffers) pointers.push_back(memory[static_cast<size_t>(b)].data());
     launch_(kernel, pointers, turns);
   }
   for (const GuardedMemory& m : memory) m.check();

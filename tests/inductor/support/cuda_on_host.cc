@@ -20,7 +20,7 @@ CudaOnHost::CudaOnHost(const std::vector<EmittedKernel>& kernels) {
   std::string text =
       str_cat("#include \"tests/inductor/support/td_cuda_on_host.h\"\n", td_cuda_cuh(),
               td_cuda_convert_cuh(), td_cuda_math_cuh(), td_cuda_groups_cuh(), td_special_h(),
-              td_bessel_h(), td_polynomials_h());
+              td_bessel_h(), td_polynomials_h(), td_random_h(), td_cuda_random_cuh());
   std::set<std::string> names;
   for (const EmittedKernel& kernel : kernels) {
     if (!names.insert(kernel.name).second) continue;
@@ -36,8 +36,10 @@ CudaOnHost::CudaOnHost(const std::vector<EmittedKernel>& kernels) {
 void CudaOnHost::run(const EmittedKernel& kernel, std::span<void* const> buffers,
                      std::span<const int64_t> sizes, ThreadOrder order) const {
   std::vector<const void*> arguments;
-  for (const auto& buffer : buffers) arguments.push_back(&buffer);
+  const size_t addresses = buffers.size() - kernel.values.size();
+  for (const auto& buffer : buffers.first(addresses)) arguments.push_back(&buffer);
   for (const int64_t& size : sizes) arguments.push_back(&size);
+  for (const auto& buffer : buffers.subspan(addresses)) arguments.push_back(buffer);
   const int64_t blocks = kernel.shape.blocks.evaluate([&](aten_bridge::Symbol s) {
     const auto at = std::find(kernel.sizes.begin(), kernel.sizes.end(), SymExpr::symbol(s));
     TD_CHECK(at != kernel.sizes.end(), "the number of blocks depends on a size that is not passed");

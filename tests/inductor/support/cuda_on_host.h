@@ -22,8 +22,8 @@ class CudaOnHost {
  public:
   explicit CudaOnHost(const std::vector<EmittedKernel>& kernels);
 
-  // On as many blocks and threads as the kernel's shape says. Buffers and the sizes' values are in
-  // argument order. Checked: no mistake is found.
+  // On as many blocks and threads as the kernel's shape says. Buffers, those passed by their
+  // contents last, and the sizes' values are in argument order. Checked: no mistake is found.
   void run(const EmittedKernel& kernel, std::span<void* const> buffers,
            std::span<const int64_t> sizes, ThreadOrder order) const;
 

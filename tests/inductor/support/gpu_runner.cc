@@ -62,7 +62,8 @@ void GpuRunner::run(const EmittedKernel& kernel, std::vector<Bytes>& buffers) co
   for (size_t b = 0; b < buffers.size(); ++b) {
     check(context_.cuMemAllocManaged(&memory[b], buffers[b].size(), kGlobal), "cuMemAllocManaged");
     std::memcpy(memory[b], buffers[b].data(), buffers[b].size());
-    arguments.push_back(&memory[b]);
+    const bool by_contents = b + kernel.values.size() >= buffers.size();
+    arguments.push_back(by_contents ? static_cast<void*>(buffers[b].data()) : &memory[b]);
   }
   check(driver_.cuLaunchKernel(function, static_cast<unsigned>(kernel.shape.blocks.as_constant()),
                                1, 1, static_cast<unsigned>(kernel.shape.threads), 1, 1, 0, nullptr,
