@@ -10,6 +10,34 @@ namespace inductor {
 
 using aten_bridge::str_cat;
 
+namespace {
+
+// Whether an index goes on by `step` from each iteration to the next, `group` of them from a
+// multiple of it on.
+bool goes_on(const SymExpr& index, Symbol var, int group, int64_t step) {
+  const SymExpr first = SymExpr::symbol(var) * group;
+  const SymExpr base = index.substitute({{var, first}});
+  for (int k = 1; k < group; ++k)
+    if (index.substitute({{var, first + k}}) != base + k * step) return false;
+  return true;
+}
+
+// Whether a random number and those of the next iterations are of one call, from its first one on.
+bool is_of_one_call(Expr e, Symbol var, int group) {
+  const Expr place = e.args()[2];
+  if (place.op() != ScalarOp::index || !goes_on(place.index(), var, group, 1)) return false;
+  const SymExpr first = place.index().substitute({{var, SymExpr::symbol(var) * group}});
+  if (mod(first, 4) != SymExpr(0)) return false;
+  bool same = true;
+  for_each_node({e.args().data(), 2}, [&](Expr part) {
+    if (part.op() == ScalarOp::index) same &= goes_on(part.index(), var, group, 0);
+    if (part.op() == ScalarOp::load) same &= !part.index().mentions(var);
+  });
+  return same;
+}
+
+}  // namespace
+
 const LaneMap& CudaKernel::map_of(const Loop& vector_loop) const {
   return maps_.at(vector_loop.extent);
 }
@@ -111,6 +139,25 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
     writer_->line(str_cat("const td_vec<", type_of(e.buffer()), ", ", map.width, "> ", name,
                           " = td_load<", map.width, ">(",
                           wide.pointer(e.buffer(), e.index(), e.args()), ");"));
+    named[e.node()] = str_cat(name, "[l0]");
+  });
+  // Random numbers that one call gives.
+  const int group = std::min(map.width, 4);
+  for_each_node(all, [&](Expr e) {
+    if (e.op() != ScalarOp::philox || named.contains(e.node())) return;
+    if (!is_of_one_call(e, l.var, group)) return;
+    const std::string name = str_cat("v", next_wide_++);
+    writer_->line(str_cat("td_vec<int64_t, ", map.width, "> ", name, ";"));
+    writer_->line("#pragma unroll");
+    auto scope = writer_->open(for_head("int", "l0", "0", str_cat(map.width), str_cat(group)));
+    const SymExpr first = names_.symbols.at(l.var);
+    names_.symbols[l.var] = first + var('l', 0);
+    Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
+    values.plan(e.args());
+    std::string args;
+    for (Expr arg : e.args()) aten_bridge::str_append(&args, ", ", values.value(arg));
+    writer_->line(str_cat("td_philox_row<", group, ">(", name, ", l0", args, ");"));
+    names_.symbols[l.var] = first;
     named[e.node()] = str_cat(name, "[l0]");
   });
   // A wide store comes last: what uses the buffer in between would not see it.

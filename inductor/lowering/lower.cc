@@ -30,9 +30,13 @@ void for_each_type(const Node& node, const See& see) {
 }
 
 // Kernels reach memory of their own device alone.
-bool is_elsewhere(const Node& node, const aten_bridge::Device& device) {
+bool is_elsewhere(const Node& node, const LoweringRow* row, const aten_bridge::Device& device) {
+  const bool takes_host_values = row != nullptr && row->takes_host_values;
   bool found = false;
-  for_each_type(node, [&](const aten_bridge::TensorType& type) { found |= type.device != device; });
+  for_each_type(node, [&](const aten_bridge::TensorType& type) {
+    const bool by_value = takes_host_values && type.device == aten_bridge::Device{};
+    found |= type.device != device && !by_value;
+  });
   return found;
 }
 
@@ -57,7 +61,7 @@ LoopProgram lower(const aten_bridge::Graph& graph, aten_bridge::Numerics numeric
     builder.set_origin(origin);
     const LoweringRow* row = find_lowering(node->op);
     const bool runs = kind_of(node->op) != OpKind::kView;
-    bool leave = runs && (left.contains(origin) || is_elsewhere(*node, device));
+    bool leave = runs && (left.contains(origin) || is_elsewhere(*node, row, device));
     leave |= builder.keeps_eagers_bits() && row && rounds_otherwise(*row, *node);
     if (!leave && row && lower_by(*row, builder, *node)) continue;
     builder.extern_call(*node);

@@ -1,5 +1,6 @@
 // Operators that draw from a generator: extern calls, each run exactly once and in order. Attention
-// with dropout is one, too, by its argument (recompute_of).
+// with dropout is one, too, by its argument (recompute_of). On a GPU most become a call that
+// advances the generator and a function of where it stood before, which philox.cc lowers.
 #include "inductor/lowering/row.h"
 
 namespace inductor {
@@ -8,6 +9,7 @@ namespace {
 constexpr auto kRandom = OpKind::kRandom;
 
 constexpr LoweringRow kRows[] = {
+    {"torchdyn::philox_state", kRandom, nullptr},
     {"aten::bernoulli", kRandom, nullptr},
     {"aten::bernoulli.p", kRandom, nullptr},
     {"aten::bernoulli.Tensor", kRandom, nullptr},

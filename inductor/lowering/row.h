@@ -26,6 +26,8 @@ struct LoweringRow {
   RoundsOtherwise otherwise = {};           // where its formula has not eager's bits
   // Of a row that joined while the program ran, in the place of `lower`.
   const ElementFunction* element = nullptr;
+  // Tensors of the host among its arguments are few numbers, which kernels are given by value.
+  bool takes_host_values = false;
 };
 
 using LoweringRows = std::span<const LoweringRow>;
@@ -39,6 +41,7 @@ LoweringRows extremum_rows();
 LoweringRows factory_rows();
 LoweringRows index_rows();
 LoweringRows pad_rows();
+LoweringRows philox_rows();
 LoweringRows pointwise_rows();
 LoweringRows pool_rows();
 LoweringRows random_rows();

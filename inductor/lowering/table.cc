@@ -9,10 +9,11 @@ namespace inductor {
 
 std::span<const LoweringRows> lowering_families() {
   static const LoweringRows kFamilies[] = {
-      activation_rows(), copy_rows(),   depthwise_rows(), diagonal_rows(),  extremum_rows(),
-      factory_rows(),    index_rows(),  pad_rows(),       pointwise_rows(), pool_rows(),
-      random_rows(),     reduce_rows(), reorder_rows(),   scan_rows(),      scatter_rows(),
-      search_rows(),     slice_rows(),  special_rows(),   upsample_rows(),  view_rows(),
+      activation_rows(), copy_rows(),   depthwise_rows(), diagonal_rows(), extremum_rows(),
+      factory_rows(),    index_rows(),  pad_rows(),       philox_rows(),   pointwise_rows(),
+      pool_rows(),       random_rows(), reduce_rows(),    reorder_rows(),  scan_rows(),
+      scatter_rows(),    search_rows(), slice_rows(),     special_rows(),  upsample_rows(),
+      view_rows(),
   };
   return kFamilies;
 }

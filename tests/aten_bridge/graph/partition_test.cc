@@ -23,7 +23,7 @@ Recompute recompute(const Node& node) {
       {"aten::expand", Recompute::kFree},         {"aten::mm", Recompute::kExpensive},
       {"aten::sum", Recompute::kReduction},       {"aten::sum.dim_IntList", Recompute::kReduction},
       {"aten::amax", Recompute::kReduction},      {"aten::native_dropout", Recompute::kForbidden},
-      {"aten::bernoulli", Recompute::kForbidden},
+      {"aten::bernoulli", Recompute::kForbidden}, {"torchdyn::philox_state", Recompute::kForbidden},
   };
   auto found = rows.find(node.op);
   return found == rows.end() ? Recompute::kFusible : found->second;
@@ -88,6 +88,25 @@ TEST(Partition, SavesTheMaskNotTheDropoutOutput) {
 }
 )");
   EXPECT_EQ(p.saved.at(0).result, 1);
+}
+
+TEST(Partition, SavesTheStateThatAMaskIsMadeOfAgain) {
+  const Joint j = joint(R"(graph 1 joint(x: f32[64, 64]@cuda:0, dy: f32[64, 64]@cuda:0) {
+  %0: i64[2] = torchdyn::philox_state(increment=4, aligned=[x], device=@cuda:0)
+  %1: bool[64, 64]@cuda:0 = torchdyn::philox_dropout(state=%0, size=[64, 64])
+  %2: f32[64, 64]@cuda:0 = aten::native_dropout_backward(grad_output=x, mask=%1, scale=2.0)
+  %3: f32[64, 64]@cuda:0 = aten::native_dropout_backward(grad_output=dy, mask=%1, scale=2.0)
+  return %2, %3
+})",
+                        1, 1, 1);
+  const Partition p = partition(j, recompute);
+  EXPECT_EQ(saved_of(p), (Names{"torchdyn::philox_state"}));
+  EXPECT_EQ(print(p.backward), R"(graph 1 backward(saved_0: i64[2], dy: f32[64, 64]@cuda:0) {
+  %0: bool[64, 64]@cuda:0 = torchdyn::philox_dropout(state=saved_0, size=[64, 64])
+  %1: f32[64, 64]@cuda:0 = aten::native_dropout_backward(grad_output=dy, mask=%0, scale=2.0)
+  return %1
+}
+)");
 }
 
 TEST(Partition, SavesAResidualStreamWhichBackwardReadsOnBothSidesOfAProduct) {
