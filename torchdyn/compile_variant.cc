@@ -12,12 +12,14 @@
 #include "aten_bridge/base/once.h"
 #include "aten_bridge/graph/absent_tangents.h"
 #include "aten_bridge/graph/channels_last.h"
+#include "aten_bridge/graph/draws.h"
 #include "aten_bridge/graph/generalize.h"
 #include "aten_bridge/graph/partition.h"
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/capture.h"
 #include "aten_bridge/trace/convert.h"
 #include "aten_bridge/trace/generalize.h"
+#include "inductor/backend/cuda/cuda_backend.h"
 #include "inductor/compile.h"
 #include "inductor/lowering/lowering.h"
 #include "torchdyn/broken.h"
@@ -69,11 +71,28 @@ std::optional<Graph> with_channels_last(const Graph& joint) {
       [&] { return aten_bridge::with_channels_last(joint, inductor::writes_any_strides); });
 }
 
+// Below the joint graph, which whoever interprets it runs with eager's own operators.
+Graph with_draws_in_kernels(const aten_bridge::Joint& joint) {
+  const auto is_view = [](const Node& node) {
+    return inductor::kind_of(node.op) == inductor::OpKind::kView;
+  };
+  const auto most_threads = [](const aten_bridge::Device& device) {
+    return inductor::cuda_threads(device.index);
+  };
+  return aten_bridge::while_making(
+      [&] { return print(joint.graph); },
+      [&] {
+        return aten_bridge::draws_in_kernels(joint.graph, {joint.primals, is_view, most_threads});
+      });
+}
+
 Partition split(const Captured& captured) {
-  return aten_bridge::while_making([&] { return print(captured.joint.graph); },
+  const auto& [graph, primals, tangents, results] = captured.joint;
+  const aten_bridge::Joint joint{with_draws_in_kernels(captured.joint), primals, tangents, results};
+  return aten_bridge::while_making([&] { return print(joint.graph); },
                                    [&] {
-                                     Partition partition = aten_bridge::partition(
-                                         captured.joint, inductor::recompute_of);
+                                     Partition partition =
+                                         aten_bridge::partition(joint, inductor::recompute_of);
                                      save_copies_of_mutated(partition, captured);
                                      return partition;
                                    });
@@ -277,7 +296,8 @@ TracedVariant trace_variant(std::unique_ptr<Variant> variant, const Call& call,
     show(DumpStage::kForward, traced.partition.forward);
     show(DumpStage::kBackward, traced.partition.backward);
   } else {
-    traced.partition.forward = std::move(traced.captured.joint.graph);
+    traced.partition.forward = traced.captured.draws ? with_draws_in_kernels(traced.captured.joint)
+                                                     : std::move(traced.captured.joint.graph);
   }
   traced.variant = std::move(variant);
   return traced;

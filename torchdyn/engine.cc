@@ -150,6 +150,8 @@ std::optional<Answer> Engine::Impl::try_answer(const Variant& variant, const Cal
     return answer(variant, call);
   } catch (const aten_bridge::EagerRaises&) {
     return Answer{};
+  } catch (const aten_bridge::LeftToEager& left) {
+    return eager(left.what());
   } catch (const aten_bridge::AssumptionFailed& failed) {
     failure = failed.what();
     return std::nullopt;

@@ -17,4 +17,10 @@ class EagerRaises : public AssumptionFailed {
   using AssumptionFailed::AssumptionFailed;
 };
 
+// This call is eager's, and another capture would not change that.
+class LeftToEager : public AssumptionFailed {
+ public:
+  using AssumptionFailed::AssumptionFailed;
+};
+
 }  // namespace aten_bridge

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
@@ -92,34 +93,49 @@ class Allocator final : public c10::DeviceAllocator {
   void resetPeakStats(c10::DeviceIndex) override {}
 };
 
-// As CUDA's: Philox, which is a seed and an offset.
+bool records = false;
+
+// As CUDA's: Philox, which is a seed and an offset, that several handles may share; deaf while a
+// graph is recorded.
 class Generator final : public c10::GeneratorImpl {
+  using State = std::array<uint64_t, 2>;
+
  public:
-  Generator() : GeneratorImpl(kDevice, c10::DispatchKeySet(c10::DispatchKey::CUDA)) {}
-  void set_current_seed(uint64_t seed) override { state_ = {seed, 0}; }
-  uint64_t current_seed() const override { return state_[0]; }
+  explicit Generator(std::shared_ptr<State> state = std::make_shared<State>(State{
+                         c10::default_rng_seed_val, 0}))
+      : GeneratorImpl(kDevice, c10::DispatchKeySet(c10::DispatchKey::CUDA)),
+        state_(std::move(state)) {}
+  void set_current_seed(uint64_t seed) override { *state_ = {seed, 0}; }
+  uint64_t current_seed() const override {
+    TORCH_CHECK(!records, "Cannot call CUDAGeneratorImpl::current_seed (in a test)");
+    return (*state_)[0];
+  }
   uint64_t seed() override {
     set_current_seed(c10::detail::getNonDeterministicRandom());
     return current_seed();
   }
-  void set_offset(uint64_t offset) override { state_[1] = offset; }
-  uint64_t get_offset() const override { return state_[1]; }
+  void set_offset(uint64_t offset) override {
+    (*state_)[1] = offset;
+    ++offsets_told;
+  }
+  uint64_t get_offset() const override { return (*state_)[1]; }
   void set_state(const c10::TensorImpl& state) override {
-    std::memcpy(state_.data(), state.data(), sizeof state_);
+    std::memcpy(state_->data(), state.data(), sizeof *state_);
   }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-    at::TensorBase state = at::detail::empty_cpu({sizeof state_}, at::kByte, {}, {}, {}, {});
-    std::memcpy(state.data_ptr(), state_.data(), sizeof state_);
+    at::TensorBase state = at::detail::empty_cpu({sizeof *state_}, at::kByte, {}, {}, {}, {});
+    std::memcpy(state.data_ptr(), state_->data(), sizeof *state_);
     return state.getIntrusivePtr();
   }
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override {
+    return c10::make_intrusive<Generator>(state_);
+  }
+
+  int offsets_told = 0;  // to this handle
 
  private:
-  Generator* clone_impl() const override {
-    auto* copy = new Generator();
-    copy->state_ = state_;
-    return copy;
-  }
-  std::array<uint64_t, 2> state_{c10::default_rng_seed_val, 0};
+  Generator* clone_impl() const override { return new Generator(std::make_shared<State>(*state_)); }
+  std::shared_ptr<State> state_;
 };
 
 // LibTorch looks for a class of this name.
@@ -201,6 +217,11 @@ Tensor to_cpu(const Tensor& tensor) {
 }
 
 int64_t bytes_in_use() { return in_use; }
+void record_a_graph(bool on) { records = on; }
+int offsets_told() {
+  const at::Generator generator = at::globalContext().defaultGenerator(kDevice);
+  return static_cast<const Generator*>(generator.unsafeGetGeneratorImpl())->offsets_told;
+}
 void fail_next_allocation() { fails = true; }
 
 }  // namespace fake_cuda

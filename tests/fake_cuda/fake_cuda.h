@@ -23,5 +23,7 @@ Tensor to_cpu(const Tensor& tensor);
 
 int64_t bytes_in_use();  // of the device's allocator
 void fail_next_allocation();
+void record_a_graph(bool on);  // the program does, from here on
+int offsets_told();            // to the default generator, by its own handle
 
 }  // namespace fake_cuda

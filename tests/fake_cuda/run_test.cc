@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "tests/fake_cuda/fake_cuda.h"
 
@@ -130,6 +131,80 @@ TEST(RunOnCuda, ExternCallsTakeTensorsOfTheirOwnDevices) {
   EXPECT_EQ(outputs[1].device(), kDevice);
   EXPECT_TRUE(
       to_cpu(outputs[1]).equal(y.as_strided({2, 3}, {4, 1}).mm(y.as_strided({3, 2}, {4, 1}, 2))));
+}
+
+// What a kernel was given by its contents when it ran last.
+std::vector<int64_t> drawn;
+
+void draw(const void*, const LaunchArguments& arguments, const TdContext*) {
+  for (int v = 0; v < arguments.value_count; ++v) {
+    const auto* words = static_cast<const int64_t*>(arguments.values[v]);
+    drawn.insert(drawn.end(), {words[0], words[1]});
+  }
+}
+
+class DrawOnCuda : public testing::Test {
+ protected:
+  DrawOnCuda() : graph_(compiled(kText)) {
+    for (auto& launcher : graph_.launchers) launcher.function = draw;
+    generator_.set_current_seed(17);
+    generator_.set_offset(40);
+    drawn.clear();
+  }
+  ~DrawOnCuda() override { record_a_graph(false); }
+
+  static constexpr char kText[] =
+      "plan 1 f(arg0, arg1) -> buf1, buf0 {\n"
+      "  arg0: f32[4]@cuda:0 input\n  arg1: f32[4]@cuda:0 input\n  buf0: i64[2] extern\n"
+      "  buf1: f32[4]@cuda:0 owned\n  buf2: i64[2] extern\n  arena 0\n"
+      "  call buf0 = torchdyn::philox_state(increment=4, aligned=[arg0], device=@cuda:0)\n"
+      "  call buf2 = torchdyn::philox_state(increment=12, aligned=tensor[], device=@cuda:0)\n"
+      "  allocate buf1\n  launch k(arg0, buf1) with buf0, buf2 on 3 blocks of 128\n"
+      "  release buf2\n}\n";
+  CompiledGraph graph_;
+  at::Generator generator_ = at::globalContext().defaultGenerator(kDevice);
+};
+
+// cuDNN's dropout would start anew if the generator itself were told an offset.
+TEST_F(DrawOnCuda, StatesFollowEachOtherAndKernelsGetThemByTheirContents) {
+  const Tensor x = in_host_memory(at::rand({4}));
+  const int told = offsets_told();
+  const auto outputs = run(graph_, {x, x});
+  EXPECT_EQ(drawn, (std::vector<int64_t>{17, 10, 17, 11}));
+  EXPECT_EQ(generator_.get_offset(), 56u);
+  EXPECT_EQ(offsets_told(), told);
+  EXPECT_TRUE(outputs[1].is_cpu());
+  EXPECT_TRUE(outputs[1].equal(at::tensor({17, 10}, at::kLong)));
+}
+
+TEST_F(DrawOnCuda, OnlyWhatIsDroppedOutMustBeAligned) {
+  const Tensor all = at::rand({8}), odd = in_host_memory(all.slice(0, 1, 5)),
+               even = in_host_memory(all.slice(0, 4));
+  EXPECT_NO_THROW(run(graph_, {even, odd}));
+  const uint64_t offset = generator_.get_offset();
+  EXPECT_THROW(run(graph_, {odd, even}), aten_bridge::LeftToEager);
+  EXPECT_EQ(generator_.get_offset(), offset);
+}
+
+TEST_F(DrawOnCuda, WhatTheProgramRecordsIsLeftToEager) {
+  const Tensor x = in_host_memory(at::rand({4}));
+  record_a_graph(true);
+  EXPECT_THROW(run(graph_, {x, x}), aten_bridge::LeftToEager);
+  record_a_graph(false);
+  EXPECT_EQ(generator_.get_offset(), 40u);
+  EXPECT_NO_THROW(run(graph_, {x, x}));
+}
+
+// Hooks of saved tensors may put them anywhere.
+TEST(RunOnCuda, WhatALaunchReadsOnTheHostIsBroughtBackThere) {
+  CompiledGraph graph = compiled(
+      "plan 1 f(arg0) ->  {\n  arg0: i64[2] input\n  arg1: f32[4]@cuda:0 owned\n  arena 0\n"
+      "  allocate arg1\n  launch k(arg1) with arg0 on 3 blocks of 128\n  release arg0\n"
+      "  release arg1\n}\n");
+  graph.launchers[0].function = draw;
+  drawn.clear();
+  run(graph, {in_host_memory(at::tensor({5, 6}, at::kLong))});
+  EXPECT_EQ(drawn, (std::vector<int64_t>{5, 6}));
 }
 
 }  // namespace

@@ -84,6 +84,13 @@ Features cuda_features() {
   return features;
 }
 
+std::optional<int64_t> cuda_threads(int index) {
+  const auto driver = cuda_driver();
+  if (!driver.ok()) return std::nullopt;
+  const auto threads = (*driver)->most_threads(index, 256);
+  return threads.ok() ? std::optional(*threads) : std::nullopt;
+}
+
 absl::StatusOr<const DeviceBackend*> cuda_backend(int index) {
   auto capability = capability_of(index);
   if (!capability.ok()) return capability.status();

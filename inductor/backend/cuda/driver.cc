@@ -9,6 +9,7 @@ namespace {
 
 // CUdevice_attribute of cuda.h.
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
+constexpr int kMultiprocessors = 16, kThreadsOfAMultiprocessor = 39;
 
 struct Symbol {
   const char* name;
@@ -70,6 +71,17 @@ absl::StatusOr<int> CudaDriver::compute_capability(int device_index) const {
     return absl::UnavailableError(
         absl::StrCat("cannot ask CUDA device ", device_index, ": ", error_text(error)));
   return 10 * major + minor;
+}
+
+absl::StatusOr<int64_t> CudaDriver::most_threads(int device_index, int block) const {
+  int device = 0, multiprocessors = 0, threads = 0;
+  int error = cuDeviceGet(&device, device_index);
+  if (!error) error = cuDeviceGetAttribute(&multiprocessors, kMultiprocessors, device);
+  if (!error) error = cuDeviceGetAttribute(&threads, kThreadsOfAMultiprocessor, device);
+  if (error)
+    return absl::UnavailableError(
+        absl::StrCat("cannot ask CUDA device ", device_index, ": ", error_text(error)));
+  return int64_t{multiprocessors} * (threads / block) * block;
 }
 
 absl::StatusOr<CudaDriver> load_cuda_driver(const std::string& file) {

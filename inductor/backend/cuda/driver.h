@@ -5,6 +5,7 @@
 //   int error = (*driver)->cuLaunchKernel(...);  if (error) ... (*driver)->error_text(error)
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -52,6 +53,8 @@ struct CudaDriver {
   }
   // 90 for a device of compute capability 9.0; needs no context.
   absl::StatusOr<int> compute_capability(int device_index) const;
+  // How many threads a device runs at once, in blocks of `block`; needs no context.
+  absl::StatusOr<int64_t> most_threads(int device_index, int block) const;
 };
 
 // Loaded and started once a process; never unloaded.

@@ -11,6 +11,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/runtime/aten/arguments.h"
 #include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/aten/philox.h"
 #include "inductor/runtime/aten/run.h"
 #include "inductor/runtime/core/bind.h"
 
@@ -77,6 +78,16 @@ absl::StatusOr<LinkedCall> link_call(const KernelPlan& plan, const ExternCall& c
   return linked;
 }
 
+void add_draw(const KernelPlan& plan, const LinkedCall& call, LinkedPlan& linked) {
+  linked.draws = true;
+  for (const auto& list : call.lists)
+    for (const auto& view : list.views) {
+      const auto input = std::find(plan.inputs.begin(), plan.inputs.end(), view->buffer);
+      if (input != plan.inputs.end())
+        linked.aligned.push_back(static_cast<int>(input - plan.inputs.begin()));
+    }
+}
+
 // LibTorch's CUDA half registers its allocator when a program loads it; this library never does.
 absl::StatusOr<PlanDevice> link_device(const Device& device) {
   if (device.kind == Device::Kind::kCpu) return PlanDevice{c10::kCPU, c10::GetCPUAllocator(), 1};
@@ -109,6 +120,7 @@ absl::StatusOr<std::shared_ptr<const LinkedPlan>> link(const KernelPlan& plan) {
     auto linked_call = link_call(plan, *call);
     if (!linked_call.ok()) return linked_call.status();
     linked->calls.push_back(*std::move(linked_call));
+    if (call->op == kPhiloxState) add_draw(plan, linked->calls.back(), *linked);
   }
   std::vector<bool> given(plan.buffers.size(), false);
   for (const auto& output : plan.outputs) {

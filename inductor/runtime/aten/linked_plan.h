@@ -61,6 +61,8 @@ struct LinkedPlan {
   int64_t arena_bytes = 0;
   std::vector<LinkedCall> calls;  // one an extern call, in order
   std::vector<std::optional<View>> outputs;
+  bool draws = false;        // from a generator, for kernels
+  std::vector<int> aligned;  // inputs that must be, for the numbers to be eager's
 };
 
 }  // namespace inductor

@@ -12,6 +12,7 @@
 #include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/aten/philox.h"
 #include "inductor/runtime/aten/tensor_over.h"
 #include "inductor/runtime/core/run_steps.h"
 
@@ -51,7 +52,8 @@ class Execution final : public TensorMemory {
     TD_CHECK(inputs.size() == places.size(), graph.plan.name, " takes ", places.size(),
              " inputs, not ", inputs.size());
     for (size_t i = 0; i < places.size(); ++i)
-      set(places[i], std::move(inputs[i]), addresses_.data());
+      set(places[i], in_planned_memory(std::move(inputs[i]), graph.plan.buffers[places[i]]),
+          addresses_.data());
     if (plan_.arena.empty()) return;  // one of no bytes holds tensors without elements
     arena_ = allocate_storage(plan_.arena_bytes, plan_.device.allocator);
     char* base = static_cast<char*>(arena_.mutable_data());
@@ -96,10 +98,17 @@ class Execution final : public TensorMemory {
   }
 
  private:
+  // What a launch reads on the host is there, wherever a hook of the program put it.
+  static at::Tensor in_planned_memory(at::Tensor tensor, const PlanBuffer& buffer) {
+    const bool on_host = buffer.type.device.kind == Device::Kind::kCpu;
+    return on_host && tensor.is_cuda() ? tensor.cpu() : tensor;
+  }
+
   void set(int buffer, at::Tensor tensor, void** addresses) {
     // Weights in an order of oneDNN's own are for extern calls alone.
     void* address = tensor.is_mkldnn() ? nullptr : const_cast<void*>(tensor.const_data_ptr());
-    if (reinterpret_cast<uintptr_t>(address) % plan_.device.alignment != 0)
+    const bool is_there = tensor.device() == plan_.device.device;
+    if (is_there && reinterpret_cast<uintptr_t>(address) % plan_.device.alignment != 0)
       address = aligned_copy(tensor, plan_.buffers[buffer].bytes);
     addresses[buffer] = address;
     tensors_[buffer] = std::move(tensor);
@@ -184,6 +193,7 @@ std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> 
     context.stream =
         c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
   }
+  if (graph.linked->draws) check_draws(*graph.linked, inputs);
   Execution execution(graph, std::move(inputs));
   run_steps(graph.plan, graph.launchers, execution.addresses(), execution, context);
   return execution.outputs();

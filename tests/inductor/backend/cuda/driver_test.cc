@@ -26,6 +26,13 @@ TEST(CudaDriver, TellsADevicesCapability) {
   EXPECT_EQ(imitated_driver().compute_capability(0).value_or(0), 86);
 }
 
+// Four processors of 1536 threads.
+TEST(CudaDriver, TellsHowManyThreadsADeviceRunsAtOnce) {
+  EXPECT_EQ(imitated_driver().most_threads(0, 256).value_or(0), 4 * 1536);
+  EXPECT_EQ(imitated_driver().most_threads(0, 1024).value_or(0), 4 * 1024);
+  EXPECT_FALSE(imitated_driver().most_threads(7, 256).ok());
+}
+
 TEST(CudaDriver, ADeviceThatDoesNotExistIsAStatus) {
   const absl::Status status = imitated_driver().compute_capability(7).status();
   EXPECT_THAT(std::string(status.message()),

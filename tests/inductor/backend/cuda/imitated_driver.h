@@ -1,4 +1,5 @@
-// A driver that writes down what it is asked for, with one device of capability 8.6.
+// A driver that writes down what it is asked for, with one device of capability 8.6, of four
+// processors.
 //   imitated() = {};                                          // forget
 //   auto launchers = load_cubin(imitated_driver(), file, {"k"});
 //   imitated().launches[0].grid
@@ -57,7 +58,10 @@ inline const CudaDriver& imitated_driver() {
           },
       .cuDeviceGetAttribute =
           [](int* value, int attribute, int) {
-            *value = attribute == 75 ? 8 : attribute == 76 ? 6 : -1;
+            constexpr int kFacts[][2] = {{75, 8}, {76, 6}, {16, 4}, {39, 1536}};
+            *value = -1;
+            for (const auto& [known, fact] : kFacts)
+              if (attribute == known) *value = fact;
             return 0;
           },
       .cuDevicePrimaryCtxRetain =

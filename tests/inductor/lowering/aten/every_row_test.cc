@@ -154,8 +154,9 @@ TEST(EveryLoweringRow, HasACase) {
       "aten::empty.memory_format", "aten::empty_like", "aten::empty_strided", "aten::new_empty",
       "aten::empty_permuted", "aten::new_empty_strided", "aten::as_strided",
       "aten::as_strided_copy",
-      // Of GPUs alone: depthwise_test.
-      "aten::convolution", "aten::convolution_backward"};
+      // Of GPUs alone: depthwise_test, philox_test.
+      "aten::convolution", "aten::convolution_backward", "torchdyn::philox_dropout",
+      "torchdyn::philox_bernoulli", "torchdyn::philox_uniform", "torchdyn::philox_normal"};
   for (const std::string& text : testing::lowering_cases())
     covered.insert(testing::graph_of(text).nodes()[0]->op);
   for (LoweringRows family : lowering_families())

@@ -49,6 +49,30 @@ TEST(KernelPlanText, RoundTripsWithoutAnything) {
   EXPECT_EQ(print(parsed(kEmpty)), kEmpty);
 }
 
+constexpr char kWithHostValues[] = R"(plan 1 draw(arg0) -> buf1 {
+  arg0: i64[2] input
+  buf0: i64[2] extern
+  buf1: f32[8]@cuda:0 owned
+  arena 0
+  call buf0 = torchdyn::philox_state(increment=4, aligned=tensor[], device=@cuda:0)
+  allocate buf1
+  launch draw_11aa(buf1; 8) with arg0, buf0 on 1 blocks of 32
+  release arg0
+  release buf0
+}
+)";
+
+TEST(KernelPlanText, RoundTripsWithWhatIsPassedByItsContents) {
+  EXPECT_EQ(print(parsed(kWithHostValues)), kWithHostValues);
+  EXPECT_TRUE(verify(parsed(kWithHostValues)).ok());
+}
+
+TEST(KernelPlanVerify, FindsDeviceMemoryThatIsPassedByItsContents) {
+  std::string text = kWithHostValues;
+  text.replace(text.find("with arg0, buf0"), 15, "with arg0, buf1");
+  EXPECT_THAT(std::string(verify(parsed(text)).message()), HasSubstr("yet not the host's"));
+}
+
 TEST(KernelPlanText, RefusesAnotherVersion) { EXPECT_FALSE(parse_plan("plan 2 f() -> {").ok()); }
 
 TEST(KernelPlanText, NamesWhatItDoesNotKnow) {

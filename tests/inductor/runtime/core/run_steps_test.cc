@@ -68,6 +68,24 @@ TEST(RunSteps, TellsAKernelItsShape) {
   EXPECT_EQ(seen.threads, 256);
 }
 
+TEST(RunSteps, TellsAKernelWhereWhatItGetsByItsContentsLies) {
+  auto plan = parse_plan(
+      "plan 1 f(arg0, arg1) ->  {\n  arg0: i32[] input\n  arg1: i64[2] input\n  arena 0\n"
+      "  launch k(arg0) with arg1\n}\n");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const void* seen = nullptr;
+  const auto first_value = [](const void* self, const LaunchArguments& a, const TdContext*) {
+    EXPECT_EQ(a.value_count, 1);
+    *static_cast<const void**>(const_cast<void*>(self)) = a.values[0];
+  };
+  const Launcher launchers[] = {{first_value, &seen, nullptr}};
+  RecordingMemory memory;
+  int64_t state[2] = {};
+  void* addresses[2] = {nullptr, state};
+  run_steps(*plan, launchers, addresses, memory, TdContext{});
+  EXPECT_EQ(seen, state);
+}
+
 TEST(RunSteps, CountsExternCalls) {
   auto plan = parse_plan(
       "plan 1 f(arg0) -> buf2 {\n"
