@@ -23,7 +23,8 @@ TEST(OperatorTables, CaptureKnowsTheShapesOfWhatIsLowered) {
   aten_bridge::OperatorTable table;
   for (const auto& family : inductor::lowering_families())
     for (const inductor::LoweringRow& row : family) {
-      if (row.lower == nullptr) continue;
+      const bool made_by_us = row.op.starts_with("torchdyn::");  // below captures
+      if (row.lower == nullptr || made_by_us) continue;
       const auto& info = table.of(aten_bridge::find_operator(row.op));
       EXPECT_TRUE(info.shape.exists() || info.is_composite) << row.op;
     }
