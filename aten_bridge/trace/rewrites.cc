@@ -78,9 +78,10 @@ bool fused_sdp_choice(const c10::OperatorHandle& op, Stack& stack) {
   return true;
 }
 
-// Whether this machine's kernel draws for a strided tensor in the order of its memory, or of its
-// indices: that depends on the processor, so the kernel is asked.
-bool bernoulli_draws_in_memory_order() {
+// Whether a device's kernel draws for a strided tensor in the order of its memory, or of its
+// indices: a GPU's does; a CPU's depends on the processor, so it is asked.
+bool bernoulli_draws_in_memory_order(const at::Device& device) {
+  if (!device.is_cpu()) return true;
   static const bool answer = [] {
     const c10::impl::ExcludeDispatchKeyGuard to_kernel(keys_down_to_fake());
     const at::Tensor strided = at::empty({32, 32}).t(), plain = at::empty({32, 32});
@@ -95,7 +96,7 @@ bool bernoulli_draws_in_memory_order() {
 // memory. (self, p, generator?)
 bool bernoulli_(const c10::OperatorHandle& op, Stack& stack) {
   const at::Tensor self = torch::jit::peek(stack, 0, 3).toTensor();
-  if (!self.is_cpu() || self.is_contiguous() || !bernoulli_draws_in_memory_order()) return false;
+  if (self.is_contiguous() || !bernoulli_draws_in_memory_order(self.device())) return false;
   std::vector<int64_t> order(self.dim());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
