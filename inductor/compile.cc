@@ -11,6 +11,7 @@
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/dump.h"
 #include "aten_bridge/base/once.h"
+#include "aten_bridge/base/parallel.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/pad_products.h"
 #include "aten_bridge/graph/text.h"
@@ -31,6 +32,7 @@ namespace {
 
 using aten_bridge::dump;
 using aten_bridge::DumpStage;
+using aten_bridge::for_each_in_parallel;
 using aten_bridge::Graph;
 using aten_bridge::Numerics;
 using aten_bridge::say_once;
@@ -218,11 +220,15 @@ absl::StatusOr<std::vector<std::vector<Launcher>>> build_or_leave(std::vector<Pl
 
 absl::StatusOr<std::vector<Planned>> plan_graphs(std::span<const Graph* const> graphs,
                                                  Numerics numerics, Timing& timing) {
+  std::vector<absl::StatusOr<Planned>> each(graphs.size());
+  std::vector<Timing> times(graphs.size());
+  for_each_in_parallel(graphs.size(),
+                       [&](size_t i) { each[i] = plan_graph(*graphs[i], numerics, {}, times[i]); });
   std::vector<Planned> planned;
-  for (const Graph* graph : graphs) {
-    auto one = plan_graph(*graph, numerics, {}, timing);
-    if (!one.ok()) return one.status();
-    planned.push_back(*std::move(one));
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (!each[i].ok()) return each[i].status();
+    planned.push_back(*std::move(each[i]));
+    timing.add(times[i]);
   }
   return planned;
 }

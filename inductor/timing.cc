@@ -11,6 +11,10 @@ size_t Timing::index_of(std::string_view name) {
   return stages_.size() - 1;
 }
 
+void Timing::add(const Timing& other) {
+  for (const auto& [name, time] : other.stages_) stages_[index_of(name)].second += time;
+}
+
 std::string Timing::text() const {
   std::string text;
   for (const auto& [name, time] : stages_)

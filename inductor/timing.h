@@ -21,6 +21,8 @@ class Timing {
     const Stop stop{*this, index_of(name), std::chrono::steady_clock::now()};
     return stage();
   }
+  // What was measured elsewhere, at the same time or not.
+  void add(const Timing& other);
   std::string text() const;
 
  private:

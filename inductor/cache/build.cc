@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <functional>
-#include <mutex>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 
 #include "aten_bridge/base/digest.h"
 #include "aten_bridge/base/once.h"
+#include "aten_bridge/base/parallel.h"
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/cache/private_directory.h"
 #include "inductor/cache/units.h"
@@ -19,34 +16,8 @@ namespace inductor {
 namespace {
 
 using aten_bridge::digest;
+using aten_bridge::for_each_in_parallel;
 using aten_bridge::str_cat;
-
-// In parallel, the last on this thread, and with it those for which there is no thread. What any of
-// them raises is raised when all have ended.
-template <class Run>
-void for_each_in_parallel(size_t count, const Run& run) {
-  std::exception_ptr raised;
-  std::mutex mutex;
-  const auto keep_what_it_raises = [&](size_t i) {
-    try {
-      run(i);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      raised = std::current_exception();
-    }
-  };
-  {
-    size_t next = 0;
-    std::vector<std::jthread> threads;
-    try {
-      threads.reserve(count);
-      for (; next + 1 < count; ++next) threads.emplace_back(std::cref(keep_what_it_raises), next);
-    } catch (const std::exception&) {  // no thread
-    }
-    for (; next < count; ++next) keep_what_it_raises(next);
-  }
-  if (raised) std::rethrow_exception(raised);
-}
 
 bool is_rejection(const absl::Status& status) { return absl::IsInvalidArgument(status); }
 
