@@ -168,13 +168,15 @@ class Grouper {
     Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, shared, features_);
     if (!fusion.verdict) return fusion.verdict.reason();
     Group& g = groups_[at];
-    if (features_.has_lanes) {
+    if (features_.has_lanes && !keeps_threads_busy(fusion.body)) {
       if (!g.time) g.time = time(program_, g.body);
       if (!nest_time) nest_time = time(program_, {nest.stmt});
       const int64_t fused = time(program_, fusion.body);
       if (fused > *g.time + *nest_time + kLaunch + candidate.bytes)
         return "together they would keep too few threads busy";
       g.time = fused;
+    } else {
+      g.time.reset();
     }
     g.body = std::move(fusion.body);
     g.add_uses(uses);

@@ -78,6 +78,18 @@ int64_t steps_of(const Kernel& kernel, Loops around) {
 
 }  // namespace
 
+bool keeps_threads_busy(const std::vector<Stmt>& body) {
+  int64_t elements = 1;
+  const std::vector<Stmt>* inside = &body;
+  for (const Loop* l = only_loop(body); l && l->kind == LoopKind::kSerial; l = only_loop(l->body)) {
+    elements *= l->extent.constant().value_or(0);
+    inside = &l->body;
+  }
+  return elements >= kBusyThreads &&
+         std::none_of(inside->begin(), inside->end(),
+                      [](const Stmt& s) { return std::holds_alternative<Loop>(s); });
+}
+
 int64_t time(LoopProgram& program, const std::vector<Stmt>& body) {
   const auto next_var = program.next_var;  // what is made here is thrown away
   Kernel kernel{"", body, {}};
