@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "absl/hash/hash.h"
 
 #include "aten_bridge/base/check.h"
+#include "inductor/ir/node_table.h"
 #include "inductor/ir/scalar_table.h"
 
 namespace inductor {
@@ -18,8 +20,12 @@ struct ExprNode {
   uint64_t literal = 0;  // a constant's bits: of the double, or of the int64
   SymExpr index{};
   std::vector<Expr> args{};
+  mutable std::optional<std::vector<Expr>> loads{};  // once they were asked for
 
-  friend bool operator==(const ExprNode& a, const ExprNode& b) = default;
+  friend bool operator==(const ExprNode& a, const ExprNode& b) {
+    return a.hash == b.hash && a.op == b.op && a.dtype == b.dtype && a.buffer == b.buffer &&
+           a.literal == b.literal && a.index == b.index && a.args == b.args;
+  }
 };
 
 ScalarOp Expr::op() const { return node_->op; }
@@ -44,12 +50,31 @@ int64_t Expr::integer() const {
 }
 
 namespace {
+
+void add_loads(Expr e, NodeTable<bool>& seen, std::vector<Expr>& loads) {
+  if (seen.find(e)) return;
+  seen.add(e, true);
+  for (Expr arg : e.args()) add_loads(arg, seen, loads);
+  if (e.op() == ScalarOp::load) loads.push_back(e);
+}
+
 size_t hash_of(const ExprNode& n) {
   size_t hash = absl::HashOf(n.op, n.dtype, n.buffer, n.literal, n.index);
   for (Expr arg : n.args) hash = absl::HashOf(hash, arg.node());
   return hash;
 }
+
 }  // namespace
+
+std::span<const Expr> Expr::loads() const {
+  if (!node_->loads) {
+    NodeTable<bool> seen;
+    std::vector<Expr> loads;
+    add_loads(*this, seen, loads);
+    node_->loads = std::move(loads);
+  }
+  return *node_->loads;
+}
 
 struct ExprPool::Table {
   std::deque<ExprNode> nodes;            // addresses stay

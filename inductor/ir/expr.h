@@ -51,6 +51,8 @@ class Expr {  // a handle; 8 bytes; copy freely; lives as long as its pool
   ScalarOp op() const;
   DType dtype() const;
   std::span<const Expr> args() const;
+  // The loads from here down, each once, in the order of a depth-first walk.
+  std::span<const Expr> loads() const;
   int buffer() const;            // load
   const SymExpr& index() const;  // load, index
   double floating() const;       // constant of floating dtype
@@ -65,7 +67,7 @@ class Expr {  // a handle; 8 bytes; copy freely; lives as long as its pool
   friend class ExprPool;
 };
 
-class ExprPool {  // owns nodes; one a LoopProgram
+class ExprPool {  // owns nodes; one a LoopProgram; one thread at a time uses it and them
  public:
   ExprPool();
   ~ExprPool();

@@ -105,11 +105,11 @@ bool mentions(std::span<const Expr> roots, Symbol symbol) {
   return found;
 }
 
-std::vector<Expr> loads(Expr root) {
+std::vector<Expr> loads(const Stmt& leaf) {
   std::vector<Expr> found;
-  for_each_node({&root, 1}, [&](Expr e) {
-    if (e.op() == ScalarOp::load) found.push_back(e);
-  });
+  for (Expr root : expressions(leaf))
+    for (Expr load : root.loads())
+      if (std::find(found.begin(), found.end(), load) == found.end()) found.push_back(load);
   return found;
 }
 
@@ -131,9 +131,7 @@ std::vector<int> buffers_read(const Stmt& root) {
       for (const TensorRef& ref : tensor_args(*call)) read.push_back(ref.buffer);
   });
   for_each_leaf({&root, 1}, [&](auto, const Stmt& leaf) {
-    for_each_node(expressions(leaf), [&](Expr e) {
-      if (e.op() == ScalarOp::load) read.push_back(e.buffer());
-    });
+    for (Expr load : loads(leaf)) read.push_back(load.buffer());
   });
   return sorted_unique(std::move(read));
 }

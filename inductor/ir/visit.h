@@ -1,6 +1,6 @@
 // Visitors over statements and expressions.
 //   for_each_leaf(program.body, [&](std::span<const Loop* const> loops, const Stmt& leaf) { ... });
-//   for (Expr load : loads(store.value)) read(load.buffer());
+//   for (Expr load : store.value.loads()) read(load.buffer());
 //   std::visit(overloaded{[](const Loop& l) { ... }, [](const Store& s) { ... }, ...}, stmt);
 // Alternatives of Stmt are visited without a default, so that a new one breaks the build.
 #pragma once
@@ -42,8 +42,8 @@ const SymExpr& written_index(const Stmt& leaf);
 // Its expressions: the value, and a Scatter's symbol values.
 std::vector<Expr> expressions(const Stmt& leaf);
 
-// The loads in an expression, each once, in the order of a depth-first walk.
-std::vector<Expr> loads(Expr root);
+// The loads in a leaf's expressions, each once, in the order of a depth-first walk.
+std::vector<Expr> loads(const Stmt& leaf);
 // Every node below root, each once, arguments before their users.
 void for_each_node(std::span<const Expr> roots, const std::function<void(Expr)>& visit);
 // Whether an index below root, a load's or a number, contains the symbol.

@@ -54,7 +54,7 @@ SymExpr iterations(const FlatNest& nest) {
 
 // How many of its loads are as large as the result; those of a row or of one element are small.
 size_t full_inputs(const Producer& p) {
-  const std::vector<Expr> all = loads(p.value);
+  const std::span<const Expr> all = p.value.loads();
   return std::count_if(all.begin(), all.end(), [&](Expr load) {
     return std::all_of(p.nest.loops.begin(), p.nest.loops.end(),
                        [&](const Loop& loop) { return load.index().mentions(loop.var); });

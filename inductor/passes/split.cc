@@ -103,7 +103,7 @@ class Splitter {
 
   std::optional<std::vector<FlatNest>> parts_of(size_t n, int whole) {
     const FlatNest reader = FlatNest::take(program_.body[n]);
-    const std::vector<Expr> all = loads(std::get<Store>(reader.leaf).value);
+    const std::span<const Expr> all = std::get<Store>(reader.leaf).value.loads();
     std::vector<Expr> found;
     for (Expr load : all)
       if (load.buffer() == whole) found.push_back(load);

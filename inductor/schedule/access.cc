@@ -77,11 +77,8 @@ bool is_bounded(const Bounds& b) { return b.low != Bounds().low && b.high != Bou
 
 std::vector<Access> accesses_of_leaf(const Stmt& leaf, std::span<const Loop* const> around) {
   std::vector<Access> out;
-  const std::vector<Expr> roots = expressions(leaf);
-  for_each_node(roots, [&](Expr e) {
-    if (e.op() == ScalarOp::load)
-      out.push_back({e.buffer(), e.index(), AccessKind::kRead, bounds_of_all(e.args(), around)});
-  });
+  for (Expr e : loads(leaf))
+    out.push_back({e.buffer(), e.index(), AccessKind::kRead, bounds_of_all(e.args(), around)});
   Access written{written_buffer(leaf), written_index(leaf), AccessKind::kWrite, {}};
   if (const auto* scatter = std::get_if<Scatter>(&leaf)) {
     written.kind = AccessKind::kScatter;

@@ -37,7 +37,7 @@ std::optional<Mean> mean_in(const Stmt& nest) {
   const Stmt* stmt = &nest;
   while (const auto* loop = std::get_if<Loop>(stmt)) stmt = &loop->body[0];
   const auto* store = std::get_if<Store>(stmt);
-  const std::vector<Expr> read = store ? loads(store->value) : std::vector<Expr>();
+  const std::span<const Expr> read = store ? store->value.loads() : std::span<const Expr>();
   if (read.size() != 1) return std::nullopt;
   return Mean{store->buffer, read[0].buffer()};
 }
@@ -223,7 +223,7 @@ void read_variances_once(LoopProgram& program, const Features& features) {
       continue;
     }
     const auto square = square_of_difference(reduce->value);
-    for (Expr load : square ? loads(square->w) : std::vector<Expr>()) {
+    for (Expr load : square ? square->w.loads() : std::span<const Expr>()) {
       const auto found = sums.find(load.buffer());
       if (found == sums.end()) continue;
       const auto sum = sum_at(program, found->second), squares = sum_at(program, i);
