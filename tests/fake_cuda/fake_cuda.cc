@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include <ATen/Context.h>
@@ -62,23 +63,54 @@ C10_REGISTER_GUARD_IMPL(CUDA, Guard)
 std::atomic<int64_t> in_use{0};
 std::atomic<bool> fails{false};
 
+}  // namespace
+
+struct MemoryPool::Blocks {
+  std::multimap<size_t, void*> free;  // by their bytes
+  ~Blocks() {
+    for (auto [bytes, memory] : free) std::free(memory);
+  }
+};
+
+namespace {
+
+thread_local std::shared_ptr<MemoryPool::Blocks> current_pool;
+
 struct Block {
   void* memory;
-  int64_t bytes;
+  size_t capacity;
+  int64_t bytes;                                            // that were asked for
+  std::shared_ptr<MemoryPool::Blocks> pool = current_pool;  // null: nobody's
 };
+
+Block new_block(size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  const size_t capacity = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (current_pool) {
+    auto& free = current_pool->free;
+    if (const auto found = free.lower_bound(capacity); found != free.end()) {
+      const Block block{found->second, found->first, static_cast<int64_t>(bytes)};
+      free.erase(found);
+      return block;
+    }
+  }
+  return {std::aligned_alloc(kAlignment, capacity), capacity, static_cast<int64_t>(bytes)};
+}
+
 void free_block(void* context) {
-  auto* block = static_cast<Block*>(context);
+  const std::unique_ptr<Block> block(static_cast<Block*>(context));
   in_use -= block->bytes;
-  std::free(block->memory);
-  delete block;
+  if (block->pool)
+    block->pool->free.emplace(block->capacity, block->memory);
+  else
+    std::free(block->memory);
 }
 
 class Allocator final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     TORCH_CHECK_WITH(OutOfMemoryError, !fails.exchange(false), "CUDA out of memory (in a test)");
-    auto* block =
-        new Block{std::aligned_alloc(64, (bytes + 63) / 64 * 64), static_cast<int64_t>(bytes)};
+    auto* block = new Block(new_block(bytes));
     in_use += block->bytes;
     return {block->memory, block, &free_block, {c10::kCUDA, current_device}};
   }
@@ -215,6 +247,10 @@ Tensor in_host_memory(const Tensor& cpu, c10::Device device) {
 Tensor to_cpu(const Tensor& tensor) {
   return tensor_over(memory_of(tensor, c10::kCPU), tensor, tensor.storage_offset());
 }
+
+MemoryPool::MemoryPool() : blocks_(std::make_shared<Blocks>()) {}
+void MemoryPool::enter() const { current_pool = blocks_; }
+void MemoryPool::leave() const { current_pool = nullptr; }
 
 int64_t bytes_in_use() { return in_use; }
 void record_a_graph(bool on) { records = on; }

@@ -6,6 +6,8 @@
 // A program that includes this must not load libtorch_cuda.
 #pragma once
 
+#include <memory>
+
 #include <ATen/core/Tensor.h>
 
 namespace fake_cuda {
@@ -23,6 +25,21 @@ Tensor to_cpu(const Tensor& tensor);
 
 int64_t bytes_in_use();  // of the device's allocator
 void fail_next_allocation();
+
+// What this thread allocates between enter() and leave() is the pool's, and is given there again
+// once it is free, until the pool is gone and nobody holds any of it.
+class MemoryPool {
+ public:
+  MemoryPool();
+  void enter() const;
+  void leave() const;
+
+  struct Blocks;
+
+ private:
+  const std::shared_ptr<Blocks> blocks_;
+};
+
 void record_a_graph(bool on);  // the program does, from here on
 int offsets_told();            // to the default generator, by its own handle
 

@@ -6,88 +6,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "aten_bridge/base/check.h"
-#include "inductor/runtime/aten/run.h"
 #include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_cuda/recorder.h"
 
 namespace fake_cuda {
 namespace {
 
-using inductor::CompiledGraph;
-using inductor::GraphPool;
-using inductor::LaunchArguments;
-using inductor::RecordedGraph;
 using inductor::ReplayedGraph;
 using testing::HasSubstr;
 
-using Work = std::vector<std::function<void()>>;
-Work* recording = nullptr;  // what is enqueued goes there
-int launches = 0;           // of kernels, by the host
-
-// out = 2 * in, over four floats.
-void twice(const void*, const LaunchArguments& arguments, const inductor::TdContext*) {
-  ++launches;
-  const auto* in = static_cast<const float*>(arguments.buffers[0]);
-  auto* out = static_cast<float*>(arguments.buffers[1]);
-  const auto work = [=] {
-    for (int i = 0; i < 4; ++i) out[i] = 2 * in[i];
-  };
-  if (recording) return recording->push_back(work);
-  work();
-}
-
-class FakeGraph final : public RecordedGraph {
- public:
-  explicit FakeGraph(Work work) : work_(std::move(work)) {}
-  void launch(void*) const override {
-    for (const auto& step : work_) step();
-  }
-
- private:
-  const Work work_;
-};
-
-struct Behaviour {
-  bool fails = false;
-  bool program_records = false;
-  int recorded = 0;
-} behaviour;
-
-class FakePool final : public GraphPool {
- public:
-  absl::StatusOr<std::unique_ptr<RecordedGraph>> record(
-      const std::function<void()>& body) override {
-    if (behaviour.fails) return absl::AbortedError("an operator waits for the device");
-    ++behaviour.recorded;
-    Work work;
-    recording = &work;
-    body();
-    recording = nullptr;
-    return std::make_unique<FakeGraph>(std::move(work));
-  }
-  bool is_recording(void*) const override { return behaviour.program_records; }
-};
-
-absl::StatusOr<std::unique_ptr<GraphPool>> fake_pool(c10::Device) {
-  return std::make_unique<FakePool>();
-}
-
-std::shared_ptr<const CompiledGraph> compiled(const std::string& text) {
-  auto plan = inductor::parse_plan(text);
-  TD_CHECK(plan.ok(), std::string(plan.status().message()));
-  TD_CHECK(verify(*plan).ok(), std::string(verify(*plan).message()));
-  auto graph = std::make_shared<CompiledGraph>();
-  graph->plan = *std::move(plan);
-  for (const inductor::Step& step : graph->plan.steps)
-    if (std::holds_alternative<inductor::Launch>(step))
-      graph->launchers.push_back({twice, nullptr, nullptr});
-  auto linked = link(graph->plan);
-  TD_CHECK(linked.ok(), std::string(linked.status().message()));
-  graph->linked = *std::move(linked);
-  return graph;
-}
-
-// 2 x and 4 x; both are returned, since this pool keeps no other memory.
+// 2 x and 4 x.
 constexpr char kTwice[] =
     "plan 1 f(arg0) -> buf0, buf1 {\n"
     "  arg0: f32[4]@cuda:0 input\n  buf0: f32[4]@cuda:0 owned\n  buf1: f32[4]@cuda:0 owned\n"
@@ -96,10 +24,7 @@ constexpr char kTwice[] =
 
 class Replay : public testing::Test {
  protected:
-  void SetUp() override {
-    behaviour = {};
-    launches = 0;
-  }
+  void SetUp() override { recorder() = {}; }
 
   // Runs it and looks at the results.
   std::vector<Tensor> check(const Tensor& x) {
@@ -116,16 +41,16 @@ TEST_F(Replay, AfterAFewCallsTheHostLaunchesNoKernel) {
   const Tensor x = at::rand({4});
   for (int call = 0; call < 4; ++call) check(x);
   EXPECT_THAT(graph.state(), HasSubstr("2 recordings, 0 inputs copied"));
-  const int before = launches;
+  const int before = recorder().launches;
   for (int call = 0; call < 10; ++call) check(x.add_(1));
-  EXPECT_EQ(launches, before);
+  EXPECT_EQ(recorder().launches, before);
 }
 
 TEST_F(Replay, AnInputThatMovesIsCopied) {
   std::vector<Tensor> inputs;  // all alive, so that each has an address of its own
   for (int call = 0; call < 10; ++call) check(inputs.emplace_back(at::rand({4})));
   EXPECT_THAT(graph.state(), HasSubstr("1 inputs copied"));
-  EXPECT_EQ(behaviour.recorded, 2);
+  EXPECT_EQ(recorder().recorded, 2);
 }
 
 TEST_F(Replay, AnInputThatMovesLaterIsCopiedFromThenOn) {
@@ -134,9 +59,9 @@ TEST_F(Replay, AnInputThatMovesLaterIsCopiedFromThenOn) {
   std::vector<Tensor> inputs;
   for (int call = 0; call < 6; ++call) check(inputs.emplace_back(at::rand({4})));
   EXPECT_THAT(graph.state(), HasSubstr("1 inputs copied"));
-  const int before = launches;
+  const int before = recorder().launches;
   check(at::rand({4}));
-  EXPECT_EQ(launches, before);
+  EXPECT_EQ(recorder().launches, before);
 }
 
 TEST_F(Replay, HeldResultsAreNotOverwritten) {
@@ -153,9 +78,9 @@ TEST_F(Replay, TheResultsOfTheLastCallMayBeHeldAllTheTime) {
   const Tensor x = at::rand({4});
   std::vector<Tensor> last;
   for (int call = 0; call < 5; ++call) last = check(x);
-  const int before = launches;
+  const int before = recorder().launches;
   for (int call = 0; call < 5; ++call) last = check(x.add_(1));
-  EXPECT_EQ(launches, before);
+  EXPECT_EQ(recorder().launches, before);
 }
 
 TEST_F(Replay, AResultOutlivesTheGraph) {
@@ -191,20 +116,20 @@ TEST_F(Replay, AnotherStreamHasARecordingOfItsOwnButNotForEver) {
 
 TEST_F(Replay, WhileTheProgramRecordsCallsRunByLaunches) {
   const Tensor x = at::rand({4});
-  behaviour.program_records = true;
+  recorder().program_records = true;
   for (int call = 0; call < 6; ++call) check(x);
-  EXPECT_EQ(behaviour.recorded, 0);
-  behaviour.program_records = false;
+  EXPECT_EQ(recorder().recorded, 0);
+  recorder().program_records = false;
   check(x);
-  EXPECT_EQ(behaviour.recorded, 2);
-  behaviour.program_records = true;
-  const int before = launches;
+  EXPECT_EQ(recorder().recorded, 2);
+  recorder().program_records = true;
+  const int before = recorder().launches;
   check(x);
-  EXPECT_EQ(launches, before + 2);
+  EXPECT_EQ(recorder().launches, before + 2);
 }
 
 TEST_F(Replay, WhatCannotBeRecordedRunsByLaunches) {
-  behaviour.fails = true;
+  recorder().fails = true;
   const Tensor x = at::rand({4});
   for (int call = 0; call < 6; ++call) check(x);
   EXPECT_EQ(graph.state(), "not one CUDA graph: an operator waits for the device");

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <exception>
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/Stream.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/aten/recording.h"
 #include "inductor/runtime/aten/run.h"
-#include "inductor/runtime/aten/tensor_over.h"
 
 namespace inductor {
 namespace {
@@ -24,95 +23,19 @@ constexpr int kWatched = 3;  // calls, before a recording
 constexpr int kMostRecorded = 4;
 // Results of a call are mostly held until those of the next are there.
 constexpr int64_t kMostHeldTwice = 64 << 20;  // bytes
-// What a launch costs the host, a copy's bytes take the device: about as long as a megabyte.
-constexpr int64_t kCopiedForALaunch = 1 << 20;
-
-bool writes_arguments(const c10::OperatorHandle& op) {
-  const auto& arguments = op.schema().arguments();
-  return std::any_of(arguments.begin(), arguments.end(), [](const c10::Argument& a) {
-    return a.alias_info() && a.alias_info()->isWrite();
-  });
-}
 
 // Why a graph cannot be recorded, whatever its inputs are; empty where it can.
 std::string refusal(const CompiledGraph& graph) {
-  const KernelPlan& plan = graph.plan;
-  for (const PlanBuffer& buffer : plan.buffers)
-    if (buffer.type.device != plan.device) return str_cat(buffer.name, " is on another device");
-  for (const auto& output : plan.outputs)
-    if (output && plan.buffers[output->buffer].storage == Storage::kInput)
-      return "an input is returned";
-  for (const LinkedCall& call : graph.linked->calls) {
-    if (writes_arguments(call.op)) return str_cat(call.op.schema().name(), " changes an argument");
-  }
-  if (graph.launchers.size() + graph.linked->calls.size() < 2) return "it is one launch";
-  return "";
-}
-
-// Whether an operator returned an input's memory.
-bool share_memory(const Tensors& outputs, const Tensors& inputs) {
-  return std::any_of(outputs.begin(), outputs.end(), [&](const at::Tensor& output) {
-    return output.defined() && std::any_of(inputs.begin(), inputs.end(), [&](const at::Tensor& t) {
-             return t.storage().is_alias_of(output.storage());
-           });
-  });
-}
-
-int64_t bytes_of(const Tensors& tensors) {
-  int64_t bytes = 0;
-  for (const at::Tensor& t : tensors)
-    if (t.defined()) bytes += static_cast<int64_t>(t.storage().nbytes());
-  return bytes;
+  if (const auto can = can_record(graph); !can) return can.reason();
+  return launches_of(graph) < 2 ? "it is one launch" : "";
 }
 
 }  // namespace
 
-struct ReplayedGraph::Input {
-  const void* address = nullptr;
-  bool moves = false;
-  at::Tensor copy;  // of one that moves
-};
-
-// Shared with whoever holds a result of it.
-struct ReplayedGraph::Recording {
-  std::shared_ptr<GraphPool> pool;  // let go last
-  std::unique_ptr<RecordedGraph> graph;
-  Tensors outputs;  // their memory is the pool's
-
-  // Tensors over the outputs' memory that hold the recording.
-  static Tensors lend(const std::shared_ptr<Recording>& self) {
-    Tensors lent;
-    std::vector<std::pair<const c10::StorageImpl*, c10::Storage>> storages;
-    for (const at::Tensor& output : self->outputs) {
-      if (!output.defined()) {
-        lent.emplace_back();
-        continue;
-      }
-      const c10::StorageImpl* from = output.storage().unsafeGetStorageImpl();
-      auto known = std::find_if(storages.begin(), storages.end(),
-                                [&](const auto& s) { return s.first == from; });
-      if (known == storages.end())
-        known = storages.emplace(storages.end(), from, lend(self, output.storage()));
-      lent.push_back(tensor_over(known->second, output.dtype(), output.sizes(), output.strides(),
-                                 output.storage_offset()));
-    }
-    return lent;
-  }
-
- private:
-  static c10::Storage lend(const std::shared_ptr<Recording>& self, const c10::Storage& storage) {
-    auto* holder = new std::shared_ptr<Recording>(self);
-    c10::DataPtr data(
-        storage.mutable_data(), holder,
-        [](void* h) { delete static_cast<std::shared_ptr<Recording>*>(h); }, storage.device());
-    return c10::make_intrusive<c10::StorageImpl>(
-        c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(storage.nbytes()),
-        std::move(data), c10::GetAllocator(storage.device_type()), /*resizable=*/true);
-  }
-};
-
 ReplayedGraph::ReplayedGraph(std::shared_ptr<const CompiledGraph> graph, GraphPoolFactory make_pool)
-    : graph_(std::move(graph)), make_pool_(std::move(make_pool)) {
+    : graph_(std::move(graph)),
+      make_pool_(std::move(make_pool)),
+      inputs_(std::make_unique<InputPlaces>()) {
   if (std::string reason = refusal(*graph_); !reason.empty()) give_up(std::move(reason));
 }
 
@@ -131,16 +54,14 @@ std::string ReplayedGraph::state() const {
   const std::lock_guard lock(mutex_);
   if (gave_up_) return str_cat("not one CUDA graph: ", reason_);
   if (recordings_.empty()) return "not yet one CUDA graph";
-  const auto copied =
-      std::count_if(inputs_.begin(), inputs_.end(), [](const Input& i) { return i.moves; });
-  return str_cat("replayed as one CUDA graph; ", recordings_.size(), " recordings, ", copied,
-                 " inputs copied");
+  return str_cat("replayed as one CUDA graph; ", recordings_.size(), " recordings, ",
+                 inputs_->moving(), " inputs copied");
 }
 
 void ReplayedGraph::give_up(std::string reason) {
   reason_ = std::move(reason);
   recordings_.clear();
-  inputs_.clear();
+  *inputs_ = {};
   pool_.reset();
   gave_up_ = true;
 }
@@ -153,31 +74,19 @@ std::optional<Tensors> ReplayedGraph::replay(const Tensors& inputs) {
   if (pool_ && pool_->is_recording(stream)) return std::nullopt;
   if (!watch(inputs, stream)) return std::nullopt;
   if (recordings_.empty() && !try_to_record(inputs)) return std::nullopt;
-  const auto recording = std::find_if(recordings_.begin(), recordings_.end(),
-                                      [](const auto& r) { return r.use_count() == 1; });
+  const auto recording = std::find_if_not(recordings_.begin(), recordings_.end(),
+                                          [](const auto& r) { return Recording::is_lent(r); });
   if (recording == recordings_.end()) return std::nullopt;
-  const c10::impl::ExcludeDispatchKeyGuard below(kBelowAutograd);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs_[i].moves) inputs_[i].copy.copy_(inputs[i]);
-  (*recording)->graph->launch(stream);
+  inputs_->fill(inputs);
+  (*recording)->launch(stream);
   return Recording::lend(*recording);
 }
 
 // Whether enough calls were seen. Recordings of other addresses, or another stream, are let go.
 bool ReplayedGraph::watch(const Tensors& inputs, void* stream) {
-  inputs_.resize(inputs.size());
-  bool moved = stream != stream_;
+  const bool stays = inputs_->stay(inputs) && stream == stream_;
   stream_ = stream;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Input& input = inputs_[i];
-    if (input.moves) continue;
-    const void* address = inputs[i].const_data_ptr();
-    if (address == input.address) continue;
-    input.moves = calls_ > 0;
-    moved = moved || input.moves;
-    input.address = address;
-  }
-  if (moved && !recordings_.empty()) {
+  if (!stays && !recordings_.empty()) {
     recordings_.clear();
     calls_ = 1;
   }
@@ -199,26 +108,9 @@ bool ReplayedGraph::record(const Tensors& inputs) {
     give_up("its inputs or its stream keep changing");
     return false;
   }
-  int64_t copied = 0;
-  Tensors given;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs_[i].moves) {
-      const at::Tensor& input = inputs[i];
-      if (!input.is_non_overlapping_and_dense()) {
-        give_up("an input that moves has gaps");
-        return false;
-      }
-      const auto bytes = static_cast<int64_t>(input.nbytes());
-      inputs_[i].copy = tensor_over(allocate_storage(bytes, graph_->linked->device.allocator),
-                                    input.dtype(), input.sizes(), input.strides(), 0);
-      copied += bytes;
-    }
-    given.push_back(inputs_[i].moves ? inputs_[i].copy : inputs[i]);
-  }
-  const auto launches =
-      static_cast<int64_t>(graph_->launchers.size() + graph_->linked->calls.size());
-  if (copied > launches * kCopiedForALaunch) {
-    give_up(str_cat("inputs of ", copied, " bytes move"));
+  const auto given = inputs_->fix(inputs, *graph_);
+  if (!given.ok()) {
+    give_up(std::string(given.status().message()));
     return false;
   }
   auto pool = make_pool_(graph_->linked->device.device);
@@ -232,20 +124,13 @@ bool ReplayedGraph::record(const Tensors& inputs) {
     return false;
   }
   do {
-    auto recording = std::make_shared<Recording>();
-    recording->pool = pool_;
-    auto graph = pool_->record([&] { recording->outputs = inductor::run(*graph_, given); });
-    if (!graph.ok()) {
-      give_up(std::string(graph.status().message()));
+    auto recording = Recording::make(pool_, *graph_, *given);
+    if (!recording.ok()) {
+      give_up(std::string(recording.status().message()));
       return false;
     }
-    if (share_memory(recording->outputs, given)) {
-      give_up("a result is an input's memory");
-      return false;
-    }
-    recording->graph = *std::move(graph);
-    recordings_.push_back(std::move(recording));
-  } while (recordings_.size() < 2 && bytes_of(recordings_[0]->outputs) <= kMostHeldTwice);
+    recordings_.push_back(*std::move(recording));
+  } while (recordings_.size() < 2 && recordings_[0]->bytes() <= kMostHeldTwice);
   return true;
 }
 

@@ -26,6 +26,9 @@ class Tensor;
 
 namespace inductor {
 
+class InputPlaces;
+class Recording;
+
 class ReplayedGraph {
  public:
   explicit ReplayedGraph(std::shared_ptr<const CompiledGraph> graph,
@@ -37,9 +40,6 @@ class ReplayedGraph {
   std::string state() const;
 
  private:
-  struct Input;
-  struct Recording;
-
   std::optional<std::vector<at::Tensor>> replay(const std::vector<at::Tensor>& inputs);
   bool watch(const std::vector<at::Tensor>& inputs, void* stream);
   bool try_to_record(const std::vector<at::Tensor>& inputs);
@@ -52,7 +52,7 @@ class ReplayedGraph {
 
   mutable std::mutex mutex_;  // guards what follows
   std::string reason_;        // why it gave up
-  std::vector<Input> inputs_;
+  std::unique_ptr<InputPlaces> inputs_;
   int calls_ = 0;  // since an input moved
   int recordings_made_ = 0;
   std::shared_ptr<GraphPool> pool_;
