@@ -83,17 +83,34 @@ aten_bridge::GraphRunner runner(std::shared_ptr<const CompiledGraph> compiled,
   };
 }
 
-aten_bridge::GraphRunner runner(std::shared_ptr<inductor::ReplayedGraph> graph) {
-  return [graph = std::move(graph)](std::vector<at::Tensor> inputs) {
-    return graph->run(std::move(inputs));
+// Runs a graph through whoever replays it.
+template <class Replayed>
+aten_bridge::GraphRunner runner(
+    std::shared_ptr<Replayed> replayed,
+    std::vector<at::Tensor> (Replayed::*run)(std::vector<at::Tensor> inputs)) {
+  return [replayed = std::move(replayed), run](std::vector<at::Tensor> inputs) {
+    return (*replayed.*run)(std::move(inputs));
   };
 }
 
+bool is_on_gpu(const CompiledGraph& graph) {
+  return graph.plan.device.kind == aten_bridge::Device::Kind::kCuda;
+}
+
 std::shared_ptr<inductor::ReplayedGraph> replayed(
-    const Captured& captured, const std::shared_ptr<const CompiledGraph>& forward, bool wanted) {
-  const bool on_gpu = forward->plan.device.kind == aten_bridge::Device::Kind::kCuda;
-  if (!on_gpu || captured.joint.tangents > 0 || captured.draws || !wanted) return nullptr;
-  return std::make_shared<inductor::ReplayedGraph>(forward);
+    const Captured& captured, const std::vector<std::shared_ptr<const CompiledGraph>>& compiled,
+    bool wanted) {
+  if (!wanted || !is_on_gpu(*compiled[0]) || captured.joint.tangents > 0 || captured.draws)
+    return nullptr;
+  return std::make_shared<inductor::ReplayedGraph>(compiled[0]);
+}
+
+std::shared_ptr<inductor::ReplayedTraining> replayed_training(
+    const Captured& captured, const std::vector<std::shared_ptr<const CompiledGraph>>& compiled,
+    bool wanted) {
+  if (!wanted || !is_on_gpu(*compiled[0]) || captured.joint.tangents == 0) return nullptr;
+  return std::make_shared<inductor::ReplayedTraining>(compiled[0], compiled[1],
+                                                      captured.joint.results);
 }
 
 }  // namespace
@@ -107,7 +124,8 @@ Program::Program(Captured captured, std::vector<aten_bridge::SavedValue> saved,
       saved_(std::move(saved)),
       numbers_(std::move(numbers)),
       compiled_(compiled.begin(), compiled.end()),
-      replayed_(replayed(*captured_, compiled_[0], replays && !has_symbols)),
+      replayed_(replayed(*captured_, compiled_, replays && !has_symbols)),
+      replayed_training_(replayed_training(*captured_, compiled_, replays && !has_symbols)),
       other_(std::move(other)),
       broken_(std::move(broken)) {
   if (!has_symbols) fixed_ = make({});
@@ -120,12 +138,18 @@ std::shared_ptr<const Program::Sized> Program::make(const Samples& values) const
   function->primals = joint.primals;
   function->results = joint.results;
   function->differentiable = captured_->differentiable;
-  function->forward = replayed_ ? runner(replayed_) : runner(compiled_[0], sizes);
+  function->forward = runner(compiled_[0], sizes);
+  if (replayed_) function->forward = runner(replayed_, &inductor::ReplayedGraph::run);
   if (joint.tangents > 0) {
     function->tangents = tangent_types(joint, sizes);
     function->tangents_of = tangents_of_;
     function->saved = saved_;
     function->backward = runner(compiled_[1], sizes);
+    if (replayed_training_) {
+      using inductor::ReplayedTraining;
+      function->forward = runner(replayed_training_, &ReplayedTraining::forward);
+      function->backward = runner(replayed_training_, &ReplayedTraining::backward);
+    }
     if (other_.of_all) {
       function->given = other_.given;
       function->backward_of_all = [of_all = other_.of_all, sizes] {
@@ -209,7 +233,10 @@ void write_back(std::span<const aten_bridge::Mutation> mutations,
 
 }  // namespace
 
-std::string Program::replay() const { return replayed_ ? replayed_->state() : ""; }
+std::string Program::replay() const {
+  if (replayed_training_) return replayed_training_->state();
+  return replayed_ ? replayed_->state() : "";
+}
 
 Program::Results Program::run(const Samples& sizes, std::span<const at::Tensor> inputs) const {
   const std::shared_ptr<const Sized> sized = at(sizes);

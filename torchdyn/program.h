@@ -17,6 +17,7 @@
 #include "aten_bridge/symbolic/fit.h"
 #include "aten_bridge/trace/capture.h"
 #include "inductor/runtime/aten/replay.h"
+#include "inductor/runtime/aten/replay_training.h"
 #include "inductor/runtime/core/compiled_graph.h"
 
 namespace torchdyn {
@@ -70,9 +71,10 @@ class Program {
   const std::vector<aten_bridge::SavedValue> saved_;
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
-  // The forward where no saved value of it outlives a call: on a GPU, at one set of sizes (each
-  // would have a pool of memory), without random numbers, not in training, and where it is wanted.
+  // On a GPU, at one set of sizes (each would have a pool of memory), without random numbers and
+  // where it is wanted: what trains nothing, or what does. Null otherwise.
   const std::shared_ptr<inductor::ReplayedGraph> replayed_;
+  const std::shared_ptr<inductor::ReplayedTraining> replayed_training_;
   const OtherBackward other_;
   const std::function<void(const aten_bridge::InternalError&)> broken_;
 

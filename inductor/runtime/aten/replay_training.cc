@@ -1,0 +1,307 @@
+#include "inductor/runtime/aten/replay_training.h"
+
+#include <algorithm>
+#include <exception>
+#include <unordered_map>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "aten_bridge/base/str_cat.h"
+#include "inductor/runtime/aten/linked_plan.h"
+#include "inductor/runtime/aten/recording.h"
+#include "inductor/runtime/aten/run.h"
+#include "inductor/runtime/aten/tensor_over.h"
+
+namespace inductor {
+namespace {
+
+using aten_bridge::str_cat;
+using Tensors = std::vector<at::Tensor>;
+using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
+
+constexpr int kWatched = 3;       // forwards, before a recording
+constexpr int kMostRecorded = 4;  // inputs may move, or the stream change, but not for ever
+constexpr int kMostMissed = 16;   // calls in a row that a recording did not serve
+// A result that the program holds until the next call is given to it as a copy.
+constexpr int64_t kMostCopiedOut = 1 << 20;  // bytes
+// What the device gives to the process may grow by a twentieth, or by so much.
+constexpr int64_t kSmallPool = 64 << 20;  // bytes
+constexpr int kCallsInBounds = 8;         // after a recording, until its pool is known to fit
+
+void* stream_of(c10::Device device) {
+  return c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
+}
+
+c10::DeviceAllocator& allocator_of(const CompiledGraph& graph) {
+  return dynamic_cast<c10::DeviceAllocator&>(*graph.linked->device.allocator);
+}
+
+c10::CachingAllocator::Stat reserved_by(const CompiledGraph& graph) {
+  const auto stats = allocator_of(graph).getDeviceStats(graph.linked->device.device.index());
+  return stats.reserved_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+}
+
+at::Tensor copy_of(const at::Tensor& tensor, c10::Allocator* allocator) {
+  const c10::Storage& from = tensor.storage();
+  const auto bytes = static_cast<int64_t>(from.nbytes());
+  const c10::Storage to = allocate_storage(bytes, allocator);
+  const auto as_bytes = [&](const c10::Storage& storage) {
+    return tensor_over(storage, caffe2::TypeMeta::Make<uint8_t>(), {bytes}, {1}, 0);
+  };
+  as_bytes(to).copy_(as_bytes(from));
+  return tensor_over(to, tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.storage_offset());
+}
+
+std::vector<WeakStorage> storages_of(const Tensors& tensors, size_t count) {
+  std::vector<WeakStorage> storages;
+  for (size_t i = 0; i < count; ++i)
+    storages.push_back(tensors[i].defined() ? tensors[i].storage().getWeakStorageImpl()
+                                            : WeakStorage(c10::intrusive_ptr<c10::StorageImpl>()));
+  return storages;
+}
+
+std::string refusal(const CompiledGraph& forward, const CompiledGraph& backward) {
+  for (const CompiledGraph* graph : {&forward, &backward}) {
+    if (graph->plan.device != forward.plan.device) return "it runs on several devices";
+    if (const auto can = can_record(*graph); !can)
+      return str_cat(graph->plan.name, ": ", can.reason());
+  }
+  return "";
+}
+
+}  // namespace
+
+// What calls by launches tell.
+struct ReplayedTraining::Seen {
+  InputPlaces inputs;  // of forwards
+  void* stream = nullptr;
+  int calls = 0;                                // since an input moved
+  std::vector<WeakStorage> results, gradients;  // of the last calls
+};
+
+struct ReplayedTraining::Recorded {
+  std::shared_ptr<GraphPool> pool;
+  std::shared_ptr<Recording> forward, backward;  // the latter null: not yet
+  std::vector<size_t> copied_out;                // results
+  InputPlaces backward_inputs;
+  // Of the backward's inputs: how many share the saved values' memory that it lies in; none: it
+  // does not.
+  std::vector<size_t> sharers;
+  int64_t most_reserved = 0;  // bytes of the device, before
+  int replays = 0, missed = 0;
+
+  bool is_lent() const {
+    return Recording::is_lent(forward) || (backward && Recording::is_lent(backward));
+  }
+
+  // Whether the call alone has the saved values that its forward lent, which its end overwrites.
+  bool owns_saved(const Tensors& inputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (sharers[i] > 0 &&
+          (inputs[i].use_count() > 1 || inputs[i].storage().use_count() != sharers[i]))
+        return false;
+    return true;
+  }
+};
+
+ReplayedTraining::ReplayedTraining(std::shared_ptr<const CompiledGraph> forward,
+                                   std::shared_ptr<const CompiledGraph> backward, int results,
+                                   GraphPoolFactory make_pool)
+    : forward_(std::move(forward)),
+      backward_(std::move(backward)),
+      results_(results),
+      make_pool_(std::move(make_pool)),
+      seen_(std::make_unique<Seen>()) {
+  if (std::string reason = refusal(*forward_, *backward_); !reason.empty())
+    give_up(std::move(reason));
+}
+
+ReplayedTraining::~ReplayedTraining() = default;
+
+std::string ReplayedTraining::state() const {
+  const std::lock_guard lock(mutex_);
+  if (gave_up_) return str_cat("not CUDA graphs: ", reason_);
+  if (!recorded_) return "not yet CUDA graphs";
+  return str_cat("forward", recorded_->backward ? " and backward" : "", " replayed as ",
+                 recorded_->backward ? "CUDA graphs; " : "a CUDA graph; ", seen_->inputs.moving(),
+                 " and ", recorded_->backward_inputs.moving(), " inputs copied, ",
+                 recorded_->copied_out.size(), " results copied");
+}
+
+void ReplayedTraining::give_up(std::string reason) {
+  reason_ = std::move(reason);
+  recorded_.reset();
+  *seen_ = {};
+  gave_up_ = true;
+}
+
+Tensors ReplayedTraining::forward(Tensors inputs) {
+  if (gave_up_) return run(*forward_, std::move(inputs));
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
+    if (auto outputs = replay_forward(inputs)) return *std::move(outputs);
+  Tensors outputs = run(*forward_, std::move(inputs));
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
+    seen_->results = storages_of(outputs, static_cast<size_t>(results_));
+  return outputs;
+}
+
+Tensors ReplayedTraining::backward(Tensors inputs) {
+  if (gave_up_) return run(*backward_, std::move(inputs));
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
+    if (auto gradients = replay_backward(inputs)) return *std::move(gradients);
+  Tensors gradients = run(*backward_, std::move(inputs));
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
+    seen_->gradients = storages_of(gradients, gradients.size());
+  return gradients;
+}
+
+std::optional<Tensors> ReplayedTraining::replay_forward(const Tensors& inputs) {
+  if (gave_up_) return std::nullopt;
+  const c10::OptionalDeviceGuard guard(forward_->linked->device.device);
+  void* const stream = stream_of(forward_->linked->device.device);
+  if (recorded_ && recorded_->pool->is_recording(stream)) return std::nullopt;
+  if (!watch(inputs, stream)) return std::nullopt;
+  if (!recorded_ && !try_to(&ReplayedTraining::record_forward, inputs)) return std::nullopt;
+  if (!recorded_ || recorded_->is_lent()) return missed(), std::nullopt;
+  if (++recorded_->replays < kCallsInBounds && is_too_large()) {
+    give_up("their memory and that of the program between them would exceed its peak");
+    return std::nullopt;
+  }
+  recorded_->missed = 0;
+  seen_->inputs.fill(inputs);
+  recorded_->forward->launch(stream);
+  Tensors outputs = Recording::lend(recorded_->forward);
+  const c10::impl::ExcludeDispatchKeyGuard below(kBelowAutograd);
+  for (size_t i : recorded_->copied_out)
+    outputs[i] = copy_of(outputs[i], forward_->linked->device.allocator);
+  return outputs;
+}
+
+// Whether enough calls were seen.
+bool ReplayedTraining::watch(const Tensors& inputs, void* stream) {
+  const bool stays = seen_->inputs.stay(inputs) && stream == seen_->stream;
+  seen_->stream = stream;
+  if (!stays && recorded_) {
+    recorded_.reset();
+    seen_->calls = 1;
+  }
+  return ++seen_->calls > kWatched;
+}
+
+bool ReplayedTraining::try_to(absl::Status (ReplayedTraining::*record)(const Tensors& inputs),
+                              const Tensors& inputs) {
+  try {
+    const absl::Status status = (this->*record)(inputs);
+    if (status.ok()) return true;
+    give_up(std::string(status.message()));
+  } catch (const std::exception& error) {  // such as no memory, which a run by launches may have
+    give_up(error.what());
+  }
+  return false;
+}
+
+absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
+  for (const auto& gradient : seen_->gradients)
+    if (!gradient.expired())
+      return absl::UnimplementedError("gradients are held when the next forward comes");
+  auto recorded = std::make_unique<Recorded>();
+  for (size_t i = 0; i < seen_->results.size(); ++i) {
+    const auto held = seen_->results[i].lock();
+    if (!held) continue;
+    if (static_cast<int64_t>(held->nbytes()) > kMostCopiedOut)
+      return absl::UnimplementedError(
+          str_cat("a result of ", held->nbytes(), " bytes is held when the next call comes"));
+    recorded->copied_out.push_back(i);
+  }
+  auto pool = make_pool_(forward_->linked->device.device);
+  if (!pool.ok()) return pool.status();
+  if ((*pool)->is_recording(seen_->stream)) return absl::OkStatus();
+  if (++recordings_made_ > kMostRecorded)
+    return absl::UnimplementedError("their inputs or their stream keep changing");
+  auto given = seen_->inputs.fix(inputs, *forward_);
+  if (!given.ok()) return given.status();
+  recorded->pool = *std::move(pool);
+  recorded->most_reserved = reserved_by(*forward_).peak;
+  // What calls by launches needed until now is free, and the pool's from here on.
+  allocator_of(*forward_).emptyCache();
+  auto recording = Recording::make(recorded->pool, *forward_, *std::move(given));
+  if (!recording.ok()) return recording.status();
+  recorded->forward = *std::move(recording);
+  recorded_ = std::move(recorded);
+  return absl::OkStatus();
+}
+
+std::optional<Tensors> ReplayedTraining::replay_backward(const Tensors& inputs) {
+  if (gave_up_ || !recorded_) return std::nullopt;
+  const c10::OptionalDeviceGuard guard(forward_->linked->device.device);
+  void* const stream = stream_of(forward_->linked->device.device);
+  if (stream != seen_->stream || recorded_->pool->is_recording(stream)) return std::nullopt;
+  if (!recorded_->backward && !try_to(&ReplayedTraining::record_backward, inputs))
+    return std::nullopt;
+  Recorded& recorded = *recorded_;
+  if (!recorded.backward || Recording::is_lent(recorded.backward) ||
+      !recorded.backward_inputs.hold(inputs) || !recorded.owns_saved(inputs))
+    return missed(), std::nullopt;
+  recorded.backward_inputs.fill(inputs);
+  recorded.backward->launch(stream);
+  return Recording::lend(recorded.backward);
+}
+
+absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
+  Recorded& recorded = *recorded_;
+  std::unordered_map<const void*, size_t> saved;  // the forward's memory -> how many lie there
+  for (const at::Tensor& t : inputs)
+    if (recorded.forward->memory_at(t.storage().data())) ++saved[t.storage().data()];
+  saved.erase(nullptr);  // without elements
+  for (int i = 0; i < results_; ++i) {
+    const at::Tensor& result = recorded.forward->outputs()[i];
+    if (const auto found = saved.find(result.defined() ? result.storage().data() : nullptr);
+        found != saved.end())
+      found->second = 0;  // stays the program's
+  }
+  InputPlaces places;
+  std::vector<size_t> sharers(inputs.size(), 0);
+  places.stay(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto found = saved.find(inputs[i].storage().data());
+    if (found != saved.end())
+      sharers[i] = found->second;
+    else if (!seen_->inputs.is_fixed(inputs[i].const_data_ptr()))
+      places.let_move(i);
+  }
+  recorded.sharers = sharers;
+  if (saved.empty() || !recorded.owns_saved(inputs)) return absl::OkStatus();  // of another forward
+  auto given = places.fix(inputs, *backward_);
+  if (!given.ok()) return given.status();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor& t = inputs[i];
+    if (!saved.count(t.storage().data())) continue;
+    (*given)[i] = tensor_over(recorded.forward->memory_at(t.storage().data()), t.dtype(), t.sizes(),
+                              t.strides(), t.storage_offset());
+  }
+  // Results stay; saved values are freed at their last use, as in a run by launches.
+  for (const auto& [address, count] : saved)
+    if (count > 0) recorded.forward->let_go(address);
+  auto recording = Recording::make(recorded.pool, *backward_, *std::move(given));
+  if (!recording.ok()) return recording.status();
+  recorded.backward_inputs = std::move(places);
+  recorded.backward = *std::move(recording);
+  if (is_too_large()) return absl::ResourceExhaustedError("their memory would exceed its peak");
+  return absl::OkStatus();
+}
+
+bool ReplayedTraining::is_too_large() const {
+  const int64_t most = recorded_->most_reserved;
+  return reserved_by(*forward_).current > most + std::max(most / 20, kSmallPool);
+}
+
+void ReplayedTraining::missed() {
+  if (recorded_ && ++recorded_->missed > kMostMissed)
+    give_up("what they returned is held when the next call comes");
+}
+
+}  // namespace inductor

@@ -1,0 +1,270 @@
+// A forward and its backward as CUDA graphs: when they are, and that nobody can tell by what they
+// return.
+#include "inductor/runtime/aten/replay_training.h"
+
+#include <random>
+
+#include <ATen/ATen.h>
+#include <c10/core/StreamGuard.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_cuda/recorder.h"
+
+namespace fake_cuda {
+namespace {
+
+using inductor::ReplayedTraining;
+using testing::HasSubstr;
+
+// s = 2 (x + w) is saved, and 2 s returned.
+constexpr char kForward[] =
+    "plan 1 forward(arg0, arg1) -> buf1, buf0 {\n"
+    "  arg0: f32[4]@cuda:0 input\n  arg1: f32[4]@cuda:0 input\n"
+    "  buf0: f32[4]@cuda:0 owned\n  buf1: f32[4]@cuda:0 owned\n  arena 0\n"
+    "  allocate buf0\n  launch k(arg0, arg1, buf0) on 3 blocks of 128\n"
+    "  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n}\n";
+// Of w, s and a tangent t: u = 2 (s + t), 2 u, 2 (u + t + w). What is made after s is let go may
+// lie where s lay.
+constexpr char kBackward[] =
+    "plan 1 backward(arg0, arg1, arg2) -> buf1, buf2 {\n"
+    "  arg0: f32[4]@cuda:0 input\n  arg1: f32[4]@cuda:0 input\n  arg2: f32[4]@cuda:0 input\n"
+    "  buf0: f32[4]@cuda:0 owned\n  buf1: f32[4]@cuda:0 owned\n  buf2: f32[4]@cuda:0 owned\n"
+    "  arena 0\n  allocate buf0\n  launch k(arg1, arg2, buf0) on 3 blocks of 128\n"
+    "  release arg1\n  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n"
+    "  allocate buf2\n  launch k(buf0, arg2, arg0, buf2) on 3 blocks of 128\n"
+    "  release buf0\n  release arg0\n  release arg2\n}\n";
+
+// A forward that happened: what it must have returned, and what it did.
+struct Happened {
+  Tensor x, w;  // their values then
+  Tensor result, saved;
+
+  void check_result(const std::string& state) const {
+    EXPECT_TRUE(to_cpu(result).equal(4 * (x + w))) << state;
+  }
+};
+
+struct Gradients {
+  Tensor u, t, w;
+  std::vector<Tensor> all;
+
+  void check(const std::string& state) const {
+    EXPECT_TRUE(to_cpu(all[0]).equal(2 * u)) << state;
+    EXPECT_TRUE(to_cpu(all[1]).equal(2 * (u + t + w))) << state;
+  }
+};
+
+class ReplayTraining : public testing::Test {
+ protected:
+  void SetUp() override { recorder() = {}; }
+
+  // Small integers, so that sums are exact.
+  static Tensor numbers() { return at::randint(0, 100, {4}).to(at::kFloat); }
+
+  Happened forward(const Tensor& x) {
+    std::vector<Tensor> out = pair.forward({in_host_memory(x), in_host_memory(w)});
+    const Happened happened{x.clone(), w.clone(), out[0], out[1]};
+    happened.check_result(pair.state());
+    return happened;
+  }
+
+  // `keep`: the saved value is somebody else's too.
+  Gradients backward(Happened& of, bool keep = false) {
+    const Tensor t = numbers();
+    std::vector<Tensor> inputs{in_host_memory(w), of.saved, in_host_memory(t)};
+    if (!keep) of.saved.reset();
+    const Gradients gradients{2 * (2 * (of.x + of.w) + t), t, w.clone(),
+                              pair.backward(std::move(inputs))};
+    gradients.check(pair.state());
+    return gradients;
+  }
+
+  void step() {
+    w.add_(1);  // an optimizer's
+    Happened happened = forward(x);
+    backward(happened);
+  }
+
+  int launches_of_a_step() {
+    const int before = recorder().launches;
+    step();
+    return recorder().launches - before;
+  }
+
+  Tensor x = numbers(), w = numbers();
+  ReplayedTraining pair{compiled(kForward), compiled(kBackward), /*results=*/1, fake_pool};
+};
+
+TEST_F(ReplayTraining, AfterAFewStepsTheHostLaunchesNoKernel) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(launches_of_a_step(), 5);
+  step();
+  EXPECT_EQ(pair.state(),
+            "forward and backward replayed as CUDA graphs; 0 and 1 inputs copied, 0 results "
+            "copied");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(launches_of_a_step(), 0);
+  EXPECT_EQ(recorder().recorded, 2);
+}
+
+TEST_F(ReplayTraining, AResultThatIsHeldUntilTheNextCallIsACopy) {
+  Tensor last;
+  for (int i = 0; i < 10; ++i) {
+    const int before = recorder().launches;
+    Happened happened = forward(x);
+    last = happened.result;
+    backward(happened);
+    if (i > 3) {
+      EXPECT_EQ(recorder().launches, before);
+    }
+  }
+  EXPECT_THAT(pair.state(), HasSubstr("1 results copied"));
+}
+
+TEST_F(ReplayTraining, GradientsThatAreHeldAreNotOverwritten) {
+  std::vector<Gradients> held;
+  for (int i = 0; i < 20; ++i) {
+    Happened happened = forward(x.add_(1));
+    Gradients gradients = backward(happened);
+    if (i >= 5) held.push_back(gradients);
+  }
+  for (const Gradients& g : held) g.check(pair.state());
+}
+
+TEST_F(ReplayTraining, ResultsThatAreHeldAreNotOverwritten) {
+  std::vector<Happened> held;
+  for (int i = 0; i < 20; ++i) {
+    Happened happened = forward(x.add_(1));
+    backward(happened);
+    if (i >= 5) held.push_back(happened);
+  }
+  for (const Happened& h : held) h.check_result(pair.state());
+}
+
+TEST_F(ReplayTraining, GradientsOfEveryStepThatTheNextForwardFindsAreNoRecordings) {
+  Gradients last;
+  for (int i = 0; i < 6; ++i) {
+    Happened happened = forward(x);
+    last = backward(happened);
+  }
+  EXPECT_EQ(pair.state(), "not CUDA graphs: gradients are held when the next forward comes");
+}
+
+TEST_F(ReplayTraining, SeveralForwardsBeforeTheirBackwards) {
+  for (int i = 0; i < 6; ++i) step();
+  for (int round = 0; round < 4; ++round) {
+    std::vector<Happened> pending;
+    for (int i = 0; i < 3; ++i) pending.push_back(forward(x.add_(1)));
+    for (int i : {1, 0, 2}) backward(pending[i]);
+    for (const Happened& h : pending) h.check_result(pair.state());
+    pending.clear();
+    step();
+  }
+  EXPECT_EQ(launches_of_a_step(), 0);
+}
+
+TEST_F(ReplayTraining, ABackwardThatComesTwice) {
+  for (int i = 0; i < 6; ++i) step();
+  for (int round = 0; round < 4; ++round) {
+    Happened happened = forward(x.add_(1));
+    const Gradients first = backward(happened, /*keep=*/true);
+    const Gradients second = backward(happened);
+    first.check(pair.state());
+  }
+}
+
+TEST_F(ReplayTraining, ABackwardThatNeverComes) {
+  for (int i = 0; i < 6; ++i) step();
+  for (int i = 0; i < 4; ++i) forward(x.add_(1));
+  EXPECT_EQ(launches_of_a_step(), 0);
+}
+
+TEST_F(ReplayTraining, AParameterThatIsReplaced) {
+  for (int i = 0; i < 6; ++i) step();
+  w = numbers();
+  for (int i = 0; i < 6; ++i) step();
+  EXPECT_THAT(pair.state(), HasSubstr("1 and 2 inputs copied"));
+}
+
+TEST_F(ReplayTraining, AnotherStreamRunsByLaunchesUntilItIsKnown) {
+  for (int i = 0; i < 6; ++i) step();
+  Happened happened = forward(x);
+  {
+    const c10::StreamGuard guard(c10::Stream(c10::Stream::UNSAFE, kDevice, 1));
+    const int replays = recorder().replays;
+    backward(happened);
+    EXPECT_EQ(recorder().replays, replays);
+    for (int i = 0; i < 6; ++i) step();
+    EXPECT_GT(recorder().replays, replays);
+  }
+}
+
+TEST_F(ReplayTraining, WhatCannotBeRecordedRunsByLaunches) {
+  recorder().fails = true;
+  for (int i = 0; i < 6; ++i) step();
+  EXPECT_EQ(pair.state(), "not CUDA graphs: an operator waits for the device");
+}
+
+TEST_F(ReplayTraining, WhatOutlivesThePairStays) {
+  Happened happened;
+  {
+    ReplayedTraining other{compiled(kForward), compiled(kBackward), 1, fake_pool};
+    const Tensor given = in_host_memory(x), same = in_host_memory(w);
+    for (int i = 0; i < 6; ++i) {
+      std::vector<Tensor> out = other.forward({given, same});
+      happened = {x, w, out[0], out[1]};
+      if (i < 4) happened = {};
+    }
+  }
+  happened.check_result("");
+  EXPECT_TRUE(to_cpu(happened.saved).equal(2 * (x + w)));
+}
+
+TEST_F(ReplayTraining, MemoryGoesBack) {
+  const int64_t before = bytes_in_use();
+  {
+    ReplayedTraining other{compiled(kForward), compiled(kBackward), 1, fake_pool};
+    const Tensor given = in_host_memory(x), same = in_host_memory(w);
+    for (int i = 0; i < 6; ++i) {
+      std::vector<Tensor> out = other.forward({given, same});
+      std::vector<Tensor> inputs{same, std::move(out[1]), given};
+      other.backward(std::move(inputs));
+    }
+    EXPECT_GT(bytes_in_use(), before);
+  }
+  EXPECT_EQ(bytes_in_use(), before);
+}
+
+// Whatever a program does, in whatever order, after some usual steps.
+class AnyProgram : public ReplayTraining, public testing::WithParamInterface<int> {};
+
+TEST_P(AnyProgram, ReturnsWhatLaunchesReturn) {
+  std::mt19937 random(GetParam());
+  const auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
+  for (int i = 0; i < 5; ++i) step();
+  std::vector<Happened> pending, held;
+  std::vector<Gradients> gradients;
+  for (int i = 0; i < 60; ++i) {
+    if (chance(5)) w = numbers();
+    if (chance(40)) w.add_(1);
+    if (chance(50) || pending.empty()) pending.push_back(forward(chance(20) ? numbers() : x));
+    if (chance(60)) {
+      const size_t which = random() % pending.size();
+      Gradients g = backward(pending[which], chance(20));
+      if (chance(20)) gradients.push_back(g);
+      if (chance(20)) held.push_back(pending[which]);
+      if (!pending[which].saved.defined() || chance(20)) pending.erase(pending.begin() + which);
+    }
+    if (chance(50)) step();
+    for (const Happened& h : pending) h.check_result(pair.state());
+    for (const Happened& h : held) h.check_result(pair.state());
+    for (const Gradients& g : gradients) g.check(pair.state());
+    if (chance(30)) held.clear();
+    if (chance(30)) gradients.clear();
+    if (chance(10)) pending.clear();
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, AnyProgram, testing::Range(0, 100));
+
+}  // namespace
+}  // namespace fake_cuda
