@@ -2,6 +2,7 @@
 // know while they write it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ class CudaKernel : KernelText {
   SymExpr grid(const std::vector<const Loop*>& loops);
   SymExpr flat_grid(const std::vector<const Loop*>& loops);  // body included
   void decode(const std::vector<const Loop*>& loops, const std::vector<std::string>& names,
-              const LaneMap* last);
+              const SymExpr& pieces, int width);
 
   // Bodies
   void block_body(std::span<const Stmt> stmts);
@@ -59,13 +60,17 @@ class CudaKernel : KernelText {
   // Lanes
   void lane_loop(const Loop& l);
   // The statements of a vector loop over the elements that one lane takes at once.
-  void lane_body(const Loop& l, const LaneMap& map, const Values::Named& hoisted);
+  void lane_body(const Loop& l, int width, const Values::Named& hoisted);
   void lane_leaf(const Stmt& leaf, Values& values);
   const LaneMap& map_of(const Loop& vector_loop) const;
   // Opens what walks over a lane's elements: `name` is the first of map.width at once.
   std::vector<Writer::Scope> walk(const LaneMap& map, const std::string& name);
+  // How many elements lie before the first piece of a row that begins anywhere.
+  void name_head(const LaneMap& map);
+  // Opens what has an element of such a row's ends, one a lane.
+  Writer::Scope open_ends(const LaneMap& map, const std::string& name, const std::string& lane);
   // Rows in registers are at this place while a vector loop is entered.
-  void set_places(const Loop& l, bool on);
+  void set_places(const Loop& l, const std::optional<SymExpr>& place);
 
   // Reductions
   void begin_reduction(const Loop& outermost, const Reduction& r);

@@ -44,10 +44,12 @@ const LaneMap& CudaKernel::map_of(const Loop& vector_loop) const {
 
 std::vector<Writer::Scope> CudaKernel::walk(const LaneMap& map, const std::string& name) {
   std::vector<Writer::Scope> scopes;
-  const std::string extent = names_.index(map.extent), lanes = str_cat(kernel_.lanes);
+  const SymExpr end = map.head ? map.extent - (map.width - 1) : map.extent;  // of whole pieces
+  const std::string extent = names_.index(end), lanes = str_cat(kernel_.lanes);
   const std::string by_width = map.width > 1 ? str_cat(" * ", map.width) : "";
+  const std::string head = map.head ? "head + " : "";
   if (!map.is_unrolled()) {
-    scopes.push_back(writer_->open(for_head(index_, name, str_cat("lane", by_width), extent,
+    scopes.push_back(writer_->open(for_head(index_, name, str_cat(head, "lane", by_width), extent,
                                             str_cat(kernel_.lanes * map.width))));
     return scopes;
   }
@@ -57,7 +59,7 @@ std::vector<Writer::Scope> CudaKernel::walk(const LaneMap& map, const std::strin
     scopes.push_back(writer_->open(for_head("int", "k0", "0", str_cat(*map.chunks), "1")));
     first = str_cat("(k0 * ", lanes, " + lane)");
   }
-  const std::string line = str_cat("const ", index_, " ", name, " = ", first, by_width, ";");
+  const std::string line = str_cat("const ", index_, " ", name, " = ", head, first, by_width, ";");
   if (map.is_exact) {
     if (scopes.empty()) scopes.push_back(writer_->open(""));
     writer_->line(line);
@@ -67,16 +69,27 @@ std::vector<Writer::Scope> CudaKernel::walk(const LaneMap& map, const std::strin
   return scopes;
 }
 
-void CudaKernel::set_places(const Loop& l, bool on) {
-  const LaneMap& map = map_of(l);
-  if (!map.is_unrolled()) return;
-  const SymExpr place = row_place(map);
+void CudaKernel::name_head(const LaneMap& map) {
+  writer_->line(str_cat("const ", index_, " head = ", names_.index(*map.head), ";"));
+}
+
+// The lanes before the head's end have the first elements, the next ones the last.
+Writer::Scope CudaKernel::open_ends(const LaneMap& map, const std::string& name,
+                                    const std::string& lane) {
+  const std::string extent = names_.index(map.extent);
+  return writer_->open(str_cat("if (const ", index_, " ", name, " = ", lane, " < head ? ", lane,
+                               " : ", lane, " + (", extent, " - head) / ", map.width, " * ",
+                               map.width, "; ", name, " < ", extent, ")"));
+}
+
+void CudaKernel::set_places(const Loop& l, const std::optional<SymExpr>& place) {
+  if (!map_of(l).is_unrolled()) return;
   for (const auto& [b, name] : names_.buffers) {
     const Buffer& buffer = program_.buffers[b];
     if (buffer.role != BufferRole::kLocal || names_.variables.contains(b)) continue;
     if (element_count(buffer.type) != l.extent) continue;
-    if (on)
-      names_.places[b] = place;
+    if (place)
+      names_.places[b] = *place;
     else
       names_.places.erase(b);
   }
@@ -99,11 +112,23 @@ void CudaKernel::lane_loop(const Loop& l) {
   }
   {
     const std::string name = enter(l);
-    auto scopes = walk(map, name);
-    set_places(l, true);
-    lane_body(l, map, hoisted);
-    set_places(l, false);
-    while (!scopes.empty()) scopes.pop_back();
+    std::vector<Writer::Scope> row;
+    if (map.head) {
+      row.push_back(writer_->open(""));
+      name_head(map);
+    }
+    {
+      auto scopes = walk(map, name);
+      if (map.is_unrolled()) set_places(l, row_place(map));
+      lane_body(l, map.width, hoisted);
+      while (!scopes.empty()) scopes.pop_back();
+    }
+    if (map.head) {
+      auto ends = open_ends(map, name, "lane");
+      if (map.is_unrolled()) set_places(l, map.elements() - 1);
+      lane_body(l, 1, hoisted);
+    }
+    set_places(l, std::nullopt);
     leave(l);
   }
   for (const Reduce* r : parts) {
@@ -116,10 +141,11 @@ void CudaKernel::lane_loop(const Loop& l) {
   }
 }
 
-void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Named& hoisted) {
+void CudaKernel::lane_body(const Loop& l, int width, const Values::Named& hoisted) {
+  const LaneMap& map = map_of(l);
   const std::vector<Expr> all = roots(l.body);
   Values::Named named = hoisted;
-  if (map.width == 1) {
+  if (width == 1) {
     Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
     values.plan(all);
     for (const Stmt& leaf : l.body) lane_leaf(leaf, values);
@@ -133,23 +159,23 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
   Values wide(program_, names_, dialect_, *writer_, {1, l.var}, hoisted);
   for_each_node(all, [&](Expr e) {
     if (e.op() != ScalarOp::load || !in_memory(e.buffer()) || written.contains(e.buffer())) return;
-    if (named.contains(e.node()) || !is_wide(e.index(), l.var, map.width)) return;
+    if (named.contains(e.node()) || !map.is_wide(e.index(), l.var)) return;
     if (mentions(e.args(), l.var)) return;  // each element is somewhere else
     const std::string name = str_cat("v", next_wide_++);
-    writer_->line(str_cat("const td_vec<", type_of(e.buffer()), ", ", map.width, "> ", name,
-                          " = td_load<", map.width, ">(",
-                          wide.pointer(e.buffer(), e.index(), e.args()), ");"));
+    writer_->line(str_cat("const td_vec<", type_of(e.buffer()), ", ", width, "> ", name,
+                          " = td_load<", width, ">(", wide.pointer(e.buffer(), e.index(), e.args()),
+                          ");"));
     named[e.node()] = str_cat(name, "[l0]");
   });
   // Random numbers that one call gives.
-  const int group = std::min(map.width, 4);
+  const int group = std::min(width, 4);
   for_each_node(all, [&](Expr e) {
     if (e.op() != ScalarOp::philox || named.contains(e.node())) return;
     if (!is_of_one_call(e, l.var, group)) return;
     const std::string name = str_cat("v", next_wide_++);
-    writer_->line(str_cat("td_vec<int64_t, ", map.width, "> ", name, ";"));
+    writer_->line(str_cat("td_vec<int64_t, ", width, "> ", name, ";"));
     writer_->line("#pragma unroll");
-    auto scope = writer_->open(for_head("int", "l0", "0", str_cat(map.width), str_cat(group)));
+    auto scope = writer_->open(for_head("int", "l0", "0", str_cat(width), str_cat(group)));
     const SymExpr first = names_.symbols.at(l.var);
     names_.symbols[l.var] = first + var('l', 0);
     Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
@@ -170,15 +196,15 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
   };
   for (const Stmt& leaf : l.body) {
     const auto* store = std::get_if<Store>(&leaf);
-    if (!store || !in_memory(store->buffer) || !is_wide(store->index, l.var, map.width)) continue;
+    if (!store || !in_memory(store->buffer) || !map.is_wide(store->index, l.var)) continue;
     if (is_used_again(store->buffer)) continue;
     const std::string name = str_cat("w", next_wide_++);
-    writer_->line(str_cat("td_vec<", type_of(store->buffer), ", ", map.width, "> ", name, ";"));
+    writer_->line(str_cat("td_vec<", type_of(store->buffer), ", ", width, "> ", name, ";"));
     wide_stores_[&leaf] = name;
   }
   {
     writer_->line("#pragma unroll");
-    auto scope = writer_->open(for_head("int", "l0", "0", str_cat(map.width), "1"));
+    auto scope = writer_->open(for_head("int", "l0", "0", str_cat(width), "1"));
     const SymExpr first = names_.symbols.at(l.var);
     names_.symbols[l.var] = first + var('l', 0);
     Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
@@ -192,6 +218,7 @@ void CudaKernel::lane_body(const Loop& l, const LaneMap& map, const Values::Name
     const auto& store = std::get<Store>(leaf);
     writer_->line(
         str_cat("td_store(", wide.pointer(store.buffer, store.index, {}), ", ", it->second, ");"));
+    wide_stores_.erase(it);
   }
 }
 

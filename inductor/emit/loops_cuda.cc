@@ -81,7 +81,9 @@ EmittedKernel CudaKernel::emit() {
 SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
   constexpr int64_t kMany = 8 * 1024 * 1024, kSteps = 8;
   const LaneMap& map = map_of(*loops.back());
-  SymExpr count = floor_div(map.extent, map.width);
+  const SymExpr whole = floor_div(map.extent, map.width);
+  const SymExpr pieces = map.head ? whole + 2 * (map.width - 1) : whole;
+  SymExpr count = pieces;
   for (size_t k = 0; k + 1 < loops.size(); ++k) count = count * loops[k]->extent;
   const int64_t steps = map.width == 1 && count.constant().value_or(0) >= kMany ? kSteps : 1;
   const int64_t block = kernel_.lanes * steps;
@@ -99,11 +101,26 @@ SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
     writer_->line(str_cat("if (n >= ", names_.index(count), ") return;"));
   std::vector<std::string> names;
   for (size_t k = 0; k < loops.size(); ++k) names.push_back(var('i', static_cast<int>(k)).str());
-  decode(loops, names, &map);
+  if (map.head) names.back() = "piece";
+  decode(loops, names, pieces, map.head ? 1 : map.width);
   for (size_t k = 0; k + 1 < loops.size(); ++k) enter(*loops[k]);
   const Values::Named hoisted = hoist(*loops.back());
-  enter(*loops.back());
-  lane_body(*loops.back(), map, hoisted);
+  const std::string name = enter(*loops.back());
+  if (map.head) {
+    name_head(map);
+    {
+      auto scope = writer_->open(str_cat("if (const ", index_, " ", name, " = head + piece * ",
+                                         map.width, "; ", name, " < ",
+                                         names_.index(map.extent - (map.width - 1)), ")"));
+      lane_body(*loops.back(), map.width, hoisted);
+    }
+    const std::string behind = names_.index(whole);
+    auto scope = writer_->open(str_cat("if (const int end = piece - ", behind, "; end >= 0)"));
+    auto ends = open_ends(map, name, "end");
+    lane_body(*loops.back(), 1, hoisted);
+  } else {
+    lane_body(*loops.back(), map.width, hoisted);
+  }
   for (size_t k = loops.size(); k-- > 0;) leave(*loops[k]);
   return floor_div(count + (block - 1), block);
 }
@@ -159,21 +176,21 @@ SymExpr CudaKernel::grid(const std::vector<const Loop*>& loops) {
     writer_->line(str_cat("if (", n, " >= ", names_.index(count), ") return;"));
   std::vector<std::string> names;
   for (const Loop* l : loops) names.push_back(enter(*l));
-  if (!flat) decode(loops, names, nullptr);
+  if (!flat) decode(loops, names, loops.back()->extent, 1);
   return together ? count : floor_div(count + (kernel_.groups - 1), kernel_.groups);
 }
 
-// The loops' variables from the number n; the last one counts pieces of a lane's width.
+// The loops' variables from the number n; the last one counts so many pieces of this width.
 void CudaKernel::decode(const std::vector<const Loop*>& loops,
-                        const std::vector<std::string>& names, const LaneMap* last) {
+                        const std::vector<std::string>& names, const SymExpr& pieces, int width) {
   std::string rest = "n";
   for (size_t k = loops.size(); k-- > 0;) {
     const bool is_last = k + 1 == loops.size();
-    const int width = is_last && last ? last->width : 1;
-    const std::string extent = str_cat("(", names_.index(floor_div(loops[k]->extent, width)), ")");
-    writer_->line(str_cat("const ", index_, " ", names[k], " = ", width > 1 ? "(" : "", rest,
+    const bool by_width = is_last && width > 1;
+    const std::string extent = str_cat("(", names_.index(is_last ? pieces : loops[k]->extent), ")");
+    writer_->line(str_cat("const ", index_, " ", names[k], " = ", by_width ? "(" : "", rest,
                           k > 0 ? str_cat(" % ", extent) : "",
-                          width > 1 ? str_cat(") * ", width) : "", ";"));
+                          by_width ? str_cat(") * ", width) : "", ";"));
     rest = str_cat("(", rest, " / ", extent, ")");
   }
 }
@@ -211,8 +228,8 @@ void CudaKernel::declare_locals(std::span<const Stmt> stmts) {
     const auto map = maps_.find(element_count(buffer.type));
     TD_CHECK(map != maps_.end() && map->second.is_unrolled(), buffer.name,
              " is local, yet no row that lanes could share");
-    writer_->line(str_cat(type_of(b), " ", names_.buffers.at(b), "[",
-                          *map->second.chunks * map->second.width, "];"));
+    writer_->line(
+        str_cat(type_of(b), " ", names_.buffers.at(b), "[", map->second.elements(), "];"));
   }
 }
 

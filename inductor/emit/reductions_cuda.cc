@@ -124,7 +124,7 @@ void CudaKernel::store_row(const Reduction& r, const Accumulator& acc, bool of_a
   const std::string name = enter(l);
   for (auto& scope : walk(map, name)) scopes.push_back(std::move(scope));
   const std::string place = row_place(map).str();
-  const bool wide = map.width > 1 && is_wide(r.reduce->index, l.var, map.width);
+  const bool wide = map.width > 1 && map.is_wide(r.reduce->index, l.var);
   Values values(program_, names_, dialect_, *writer_, {}, kNothingNamed);
   const std::string vector = str_cat("w", next_wide_);
   if (wide) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
+
 #include "inductor/backend/cuda/cuda_backend.h"
 #include "inductor/ir/text.h"
 #include "tests/inductor/support/compiled.h"
@@ -93,6 +95,53 @@ TEST(ScheduledPrograms, ABlockTakesARowAfterTheOtherAndKeepsSumsOfColumns) {
       }
       EXPECT_NEAR(at(got[1], chunk, j), s, 1e-3 * std::max(1.0, std::fabs(s)));
     }
+  }
+}
+
+// A row that two loops read, one that is read again, and elements that rows alone tell apart.
+std::string rows_of(int64_t length, DType dtype) {
+  return absl::StrReplaceAll(
+      R"(loops 1 rows(x: TYPE[5, N], b: f32[N], c: f32[5]) -> s, y, z {
+  s: f32[5] output
+  y: TYPE[5, N] output
+  z: TYPE[5, N] output
+  for i0 < 5
+    for i1 < N reduction
+      s[i0] += f32(x[N*i0 + i1])
+  for i0 < 5
+    for i1 < N
+      y[N*i0 + i1] = TYPE(mul(sub(f32(x[N*i0 + i1]), s[i0]), b[i1]))
+  for i0 < 5
+    for i1 < N
+      z[N*i0 + i1] = TYPE(add(f32(x[N*i0 + i1]), c[i0]))
+}
+)",
+      {{"TYPE", std::string(aten_bridge::to_string(dtype))}, {"N", std::to_string(length)}});
+}
+
+TEST(ScheduledPrograms, TakeRowsThatBeginAnywhereInPieces) {
+  for (DType dtype : {DType::kBFloat16, DType::kFloat32}) {
+    std::vector<LoopProgram> programs;
+    std::vector<std::vector<Array>> inputs, expected;
+    for (int64_t length : {511, 513, 1023, 1025, 1031, 1034, 4097, 8199}) {
+      auto program = parse_loops(rows_of(length, dtype));
+      ASSERT_TRUE(program.ok()) << program.status();
+      std::vector<Array> of_program;
+      for (int b : program->inputs)
+        of_program.push_back(random_array(program->buffers[b].type, static_cast<unsigned>(length)));
+      expected.push_back(evaluate(*program, of_program));
+      inputs.push_back(std::move(of_program));
+      programs.push_back(*std::move(program));
+    }
+    std::vector<const LoopProgram*> scheduled;
+    for (LoopProgram& program : programs) {
+      schedule(program, cuda_features());
+      scheduled.push_back(&program);
+    }
+    const CompiledKernels kernels = compile_cuda_kernels(scheduled, emit_cuda);
+    for (size_t p = 0; p < programs.size(); ++p)
+      for (int turns : {1, 2})
+        EXPECT_EQ(kernels.run(p, inputs[p], turns), expected[p]) << print(programs[p]);
   }
 }
 
