@@ -12,9 +12,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "aten_bridge/base/hash_map.h"
 #include "inductor/ir/loop.h"
+#include "inductor/schedule/access.h"
 
 namespace inductor {
 
@@ -41,5 +44,18 @@ using LaneMaps = HashMap<SymExpr, LaneMap>;
 inline constexpr int kMostWide = 8;
 
 LaneMaps lane_maps(const LoopProgram& program, const Kernel& kernel);
+
+// The same for several numbers of lanes: what does not depend on them, found once.
+//   const VectorLoops loops = vector_loops(program, kernel);       // as long as the kernel stays
+//   for (int lanes : {32, 16, 8}) use(lane_maps(loops, lanes));
+struct VectorLoop {
+  const Loop* loop;
+  std::vector<Access> accesses;  // of memory that others see
+  int widest = 0;                // elements of the widest access along the loop; 0: there is none
+  int aligned = 0;               // at most that: for which each of them is aligned
+};
+using VectorLoops = std::vector<VectorLoop>;
+VectorLoops vector_loops(const LoopProgram& program, const Kernel& kernel);
+LaneMaps lane_maps(const VectorLoops& loops, int lanes);
 
 }  // namespace inductor

@@ -20,22 +20,21 @@ constexpr int64_t kOwnRegisters = 40;   // of a thread, besides rows
 
 // How long lanes take over the elements of a vector loop, in elements: more where some are idle,
 // where accesses are narrow, or where lanes read far from each other.
-double time_of(const LoopProgram& program, const Loop& loop, const LaneMap& map, int lanes) {
+double time_of(const LoopProgram& program, const VectorLoop& v, const LaneMap& map, int lanes) {
+  const Loop& loop = *v.loop;
   const double extent = static_cast<double>(loop.extent.as_constant());
   const double steps = static_cast<double>(*map.chunks * map.width * lanes);
   int64_t narrowest = 0, walked = 0;  // bytes of an element
   bool leaps = false;
-  for (const Stmt& leaf : loop.body)
-    for (const Access& a : accesses(leaf)) {
-      if (program.buffers[a.buffer].role == BufferRole::kLocal) continue;
-      const int64_t bytes = aten_bridge::size_in_bytes(program.buffers[a.buffer].type.dtype);
-      if (a.index.coefficient(loop.var) != 1) {
-        leaps |= a.index.mentions(loop.var);
-        continue;
-      }
-      narrowest = walked == 0 ? bytes : std::min(narrowest, bytes);
-      walked = std::max(walked, bytes);
+  for (const Access& a : v.accesses) {
+    const int64_t bytes = aten_bridge::size_in_bytes(program.buffers[a.buffer].type.dtype);
+    if (a.index.coefficient(loop.var) != 1) {
+      leaps |= a.index.mentions(loop.var);
+      continue;
     }
+    narrowest = walked == 0 ? bytes : std::min(narrowest, bytes);
+    walked = std::max(walked, bytes);
+  }
   if (walked == 0) return leaps ? steps * lanes : steps;
   const double access = static_cast<double>(narrowest * map.width);
   const double narrow = std::max(1.0, kGoodAccess / access);
@@ -62,19 +61,17 @@ int64_t registers_of_rows(const LoopProgram& program, const Kernel& kernel, cons
 }
 
 // None where a lane would have too much.
-std::optional<double> time_with(const LoopProgram& program, Kernel& kernel, int lanes) {
-  kernel.lanes = lanes;
-  const LaneMaps maps = lane_maps(program, kernel);
+std::optional<double> time_with(const LoopProgram& program, const Kernel& kernel,
+                                const VectorLoops& loops, int lanes) {
+  const LaneMaps maps = lane_maps(loops, lanes);
   if (registers_of_rows(program, kernel, maps) > kMostRegisters) return std::nullopt;
   double time = 0;
-  bool fits = true;
-  for_each_leaf(kernel.body, [&](Loops around, const Stmt&) {
-    if (around.empty() || !around.back()->vector) return;
-    const LaneMap& map = maps.at(around.back()->extent);
-    fits &= map.chunks && *map.chunks * map.width <= kRowOfLane;
-    if (fits) time += time_of(program, *around.back(), map, lanes);
-  });
-  return fits ? std::optional(time) : std::nullopt;
+  for (const VectorLoop& v : loops) {
+    const LaneMap& map = maps.at(v.loop->extent);
+    if (!map.chunks || *map.chunks * map.width > kRowOfLane) return std::nullopt;
+    time += time_of(program, v, map, lanes) * static_cast<double>(v.loop->body.size());
+  }
+  return time;
 }
 
 }  // namespace
@@ -101,13 +98,14 @@ bool row_fits_registers(const SymExpr& extent) {
   return n && *n <= kRowOfLane * lanes_for(extent);
 }
 
-int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups) {
+int lanes_of_warp(const LoopProgram& program, const Kernel& kernel, int64_t groups) {
   constexpr double kAsGood = 1.05;
+  const VectorLoops loops = vector_loops(program, kernel);
   int best = kWarp;
-  std::optional<double> least = time_with(program, kernel, kWarp);
+  std::optional<double> least = time_with(program, kernel, loops, kWarp);
   for (int lanes = kWarp / 2; least && lanes > 0 && groups * lanes >= kBusyThreads / 2;
        lanes /= 2) {
-    const std::optional<double> time = time_with(program, kernel, lanes);
+    const std::optional<double> time = time_with(program, kernel, loops, lanes);
     if (!time) break;
     if (*time * kAsGood >= *least) continue;
     best = lanes;

@@ -23,8 +23,8 @@ int lanes_for(const SymExpr& extent, int64_t rows);
 bool row_fits_registers(const SymExpr& extent);
 
 // A power of two, at most a warp's. `groups`: how many rows may be taken at the same time. The
-// kernel's vector loops are marked; its lanes are changed.
-int lanes_of_warp(const LoopProgram& program, Kernel& kernel, int64_t groups);
+// kernel's vector loops are marked.
+int lanes_of_warp(const LoopProgram& program, const Kernel& kernel, int64_t groups);
 
 // At most `threads` of a block: as many as leave each the registers that it needs.
 int threads_with_registers(const LoopProgram& program, const Kernel& kernel, int threads);
