@@ -1,7 +1,7 @@
-"""One model in one process: eager and backends in turns.
+"""One model's training in one process, in eager or through a backend.
 
-    record = measure("gpt2", ["torchdyn"], steps=10, device="cuda")
-    record["torchdyn"]["ms"], record["eager"]["ms"], record["torchdyn"]["gib"]
+    row = measure("gpt2", "torchdyn", steps=10, device="cuda")
+    row["ms"], row["first_s"], row["gib"]
 """
 import contextlib
 import copy
@@ -10,11 +10,12 @@ import statistics
 import time
 
 import torch
+from torchdyn.explanation import Watched
 
 from rows import ALL
 
-WARM_UP = 3  # steps after the first one
-ROUNDS = 2   # in turns
+WARM_UP = 8  # steps after the first one: CUDA graphs are recorded meanwhile
+ROUNDS = 2   # of inference, in turns
 VENDORS = ("gemm", "cutlass", "cudnn", "sm90_", "sm80_", "flash", "fmha", "nvjet", "xmma", "conv")
 
 
@@ -26,7 +27,8 @@ class Subject:
         self.model = copy.deepcopy(model)
         if channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)
-        self.function = self.model if backend is None else torch.compile(self.model, backend=backend)
+        self.backend = Watched() if backend == "torchdyn" else backend
+        self.function = torch.compile(self.model, backend=self.backend) if backend else self.model
         self.device = next(self.model.parameters()).device.type
 
     def step(self):
@@ -41,16 +43,21 @@ class Subject:
         return loss.item(), time.perf_counter() - start
 
     def peak(self):
-        """GiB that one step allocates at most, with the model, without what others hold."""
+        """GiB of the device that a training holds at most: the model, what steps need, and what is
+        kept between them."""
         if self.device != "cuda":
             return 0.0
         self.model.zero_grad(set_to_none=True)
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        own = sum(t.nbytes for t in [*self.model.parameters(), *self.model.buffers()])
-        others = torch.cuda.memory_allocated() - own
         self.step()
-        return (torch.cuda.max_memory_allocated() - others) / 2**30
+        return torch.cuda.max_memory_reserved() / 2**30
+
+    def replay(self):
+        """What our graphs say of their replay as CUDA graphs."""
+        if not isinstance(self.backend, Watched):
+            return []
+        return [variant["replay"] for graph in self.backend.graphs for variant in graph.variants]
 
     def kernels(self):
         """What `kernels_of` tells of one step."""
@@ -86,50 +93,40 @@ def turn(path, kind):
         yield
 
 
-def measure(name, backends, steps, device, batch=None, channels_last=False, top=0, lock=None):
-    """{"eager": {...}, backend: {...}}: ms a step (median), first_s, gib, losses, kernels, launches and
-    vendor_ms of a step; `top`: so many kernels by name too. Without steps, what first steps tell.
-    Several processes with one `lock` make their first steps at once and are timed one after the
-    other."""
+def measure(name, backend, steps, device, batch=None, channels_last=False, top=0, lock=None):
+    """{"ms": of a step (median), "first_s", "dynamo_s", "gib", "losses", "kernels", "launches",
+    "vendor_ms": of a step, "replay": what is said of CUDA graphs}; `top`: so many kernels by name
+    too. backend: "plain" is eager. Without steps, what first steps tell. Several processes with one
+    `lock` make their first steps at once and are timed one after the other."""
     with turn(lock, fcntl.LOCK_SH):
-        subjects, record = first_steps(name, backends, device, batch, channels_last)
+        subject, record = first_steps(name, backend, device, batch, channels_last)
     if not steps:
         return record
     with turn(lock, fcntl.LOCK_EX):
-        return timed(subjects, record, steps, top)
+        return record | timed(subject, steps, top, record["losses"])
 
 
-def first_steps(name, backends, device, batch, channels_last):
-    """({backend: Subject}, the record so far)"""
+def first_steps(name, backend, device, batch, channels_last):
+    """The subject, and the record so far: its first step's seconds and, as "dynamo_s", those of
+    Dynamo over eager's operators in this process, which ran them in eager before."""
     row = ALL[name]
     torch.manual_seed(0)
     model, inputs = row.build().to(device).train(), row.inputs(batch or row.batch, device)
-    subjects, record = {}, {}
-    for backend in [None, "eager", *backends]:
+    record = {}
+    for key in {"plain": ["plain"]}.get(backend, ["plain", "eager", backend]):
         torch._dynamo.reset()
         torch.manual_seed(1)
-        subject = Subject(row, model, inputs, backend, channels_last)
+        subject = Subject(row, model, inputs, None if key == "plain" else key, channels_last)
         loss, seconds = subject.step()
-        key = backend or "plain"
-        record[key] = {"first_s": seconds, "losses": [loss]}
-        if backend != "eager":  # that one tells what Dynamo itself takes
-            subjects[key] = subject
+        record |= {"losses": [loss], "dynamo_s" if key == "eager" else "first_s": seconds}
         subject.model.zero_grad(set_to_none=True)
     if device == "cuda":
         torch.cuda.empty_cache()
-    return subjects, record
+    return subject, record
 
 
-def timed(subjects, record, steps, top):
-    for key, subject in subjects.items():  # a reset made all but the last be captured again
-        for _ in range(WARM_UP):
-            record[key]["losses"].append(subject.step()[0])
-    times = {key: [] for key in subjects}
-    for _ in range(ROUNDS):
-        for key, subject in subjects.items():
-            subject.step()  # as in a training loop, not as after another's step
-            times[key] += [subject.step()[1] for _ in range(steps)]
-    for key, subject in subjects.items():
-        figures = figures_of(subject.kernels(), top)
-        record[key] |= {"ms": statistics.median(times[key]) * 1e3, "gib": subject.peak(), **figures}
-    return record
+def timed(subject, steps, top, losses):
+    losses += [subject.step()[0] for _ in range(WARM_UP)]
+    times = [subject.step()[1] for _ in range(2 * steps)]
+    return {"ms": statistics.median(times) * 1e3, "gib": subject.peak(), "replay": subject.replay(),
+            **figures_of(subject.kernels(), top)}
