@@ -100,8 +100,7 @@ bool is_on_gpu(const CompiledGraph& graph) {
 std::shared_ptr<inductor::ReplayedGraph> replayed(
     const Captured& captured, const std::vector<std::shared_ptr<const CompiledGraph>>& compiled,
     bool wanted) {
-  if (!wanted || !is_on_gpu(*compiled[0]) || captured.joint.tangents > 0 || captured.draws)
-    return nullptr;
+  if (!wanted || !is_on_gpu(*compiled[0]) || captured.joint.tangents > 0) return nullptr;
   return std::make_shared<inductor::ReplayedGraph>(compiled[0]);
 }
 

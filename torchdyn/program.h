@@ -71,8 +71,8 @@ class Program {
   const std::vector<aten_bridge::SavedValue> saved_;
   const std::vector<aten_bridge::SymExpr> numbers_;
   const std::vector<std::shared_ptr<const inductor::CompiledGraph>> compiled_;
-  // On a GPU, at one set of sizes (each would have a pool of memory), without random numbers and
-  // where it is wanted: what trains nothing, or what does. Null otherwise.
+  // On a GPU, at one set of sizes (each would have a pool of memory), where it is wanted: what
+  // trains nothing, or what does. Null otherwise.
   const std::shared_ptr<inductor::ReplayedGraph> replayed_;
   const std::shared_ptr<inductor::ReplayedTraining> replayed_training_;
   const OtherBackward other_;

@@ -1,6 +1,7 @@
 #include "tests/fake_cuda/recorder.h"
 
 #include <exception>
+#include <span>
 
 #include "aten_bridge/base/check.h"
 #include "inductor/runtime/aten/run.h"
@@ -12,33 +13,55 @@ namespace {
 using inductor::CompiledGraph;
 using inductor::LaunchArguments;
 
-using Work = std::vector<std::function<void()>>;
-Work* recording = nullptr;  // what is enqueued goes there
+struct Kernel {
+  std::vector<void*> buffers;
+  std::vector<int64_t> values;
 
-void twice_the_sum(const void*, const LaunchArguments& arguments, const inductor::TdContext*) {
-  ++recorder().launches;
-  const std::vector<void*> buffers(arguments.buffers, arguments.buffers + arguments.buffer_count);
-  const auto work = [buffers] {
+  void run() const {
     for (int i = 0; i < 4; ++i) {
       float sum = 0;
       for (size_t b = 0; b + 1 < buffers.size(); ++b) sum += static_cast<float*>(buffers[b])[i];
+      for (int64_t value : values) sum += static_cast<float>(value);
       static_cast<float*>(buffers.back())[i] = 2 * sum;
     }
-  };
-  if (recording) return recording->push_back(work);
-  work();
+  }
+};
+using Kernels = std::vector<Kernel>;
+Kernels* recording = nullptr;  // what is enqueued goes there
+
+// Two words of each of its numbers.
+std::vector<int64_t> words(void* const* values, size_t count) {
+  std::vector<int64_t> words;
+  for (size_t v = 0; v < count; ++v) {
+    const auto* of_one = static_cast<const int64_t*>(values[v]);
+    words.insert(words.end(), of_one, of_one + 2);
+  }
+  return words;
+}
+
+void launch(const void*, const LaunchArguments& arguments, const inductor::TdContext*) {
+  ++recorder().launches;
+  const Kernel kernel{{arguments.buffers, arguments.buffers + arguments.buffer_count},
+                      words(arguments.values, static_cast<size_t>(arguments.value_count))};
+  if (recording) return recording->push_back(kernel);
+  kernel.run();
 }
 
 class FakeGraph final : public inductor::RecordedGraph {
  public:
-  explicit FakeGraph(Work work) : work_(std::move(work)) {}
+  FakeGraph(Kernels kernels, std::vector<size_t> marked)
+      : kernels_(std::move(kernels)), marked_(std::move(marked)) {}
   void launch(void*) const override {
     ++recorder().replays;
-    for (const auto& step : work_) step();
+    for (const Kernel& kernel : kernels_) kernel.run();
+  }
+  void set_values(size_t kernel, std::span<void* const> values) override {
+    kernels_[marked_[kernel]].values = words(values.data(), values.size());
   }
 
  private:
-  const Work work_;
+  Kernels kernels_;
+  const std::vector<size_t> marked_;
 };
 
 class FakePool final : public inductor::GraphPool {
@@ -47,8 +70,9 @@ class FakePool final : public inductor::GraphPool {
       const std::function<void()>& body) override {
     if (recorder().fails) return absl::AbortedError("an operator waits for the device");
     ++recorder().recorded;
-    Work work;
-    recording = &work;
+    Kernels kernels;
+    recording = &kernels;
+    marked_.clear();
     memory_.enter();
     absl::Status status;
     try {
@@ -59,12 +83,14 @@ class FakePool final : public inductor::GraphPool {
     memory_.leave();
     recording = nullptr;
     if (!status.ok()) return status;
-    return std::make_unique<FakeGraph>(std::move(work));
+    return std::make_unique<FakeGraph>(std::move(kernels), marked_);
   }
+  void mark_kernel(void*, int) override { marked_.push_back(recording->size() - 1); }
   bool is_recording(void*) const override { return recorder().program_records; }
 
  private:
   const MemoryPool memory_;
+  std::vector<size_t> marked_;
 };
 
 }  // namespace
@@ -86,7 +112,7 @@ std::shared_ptr<const CompiledGraph> compiled(const std::string& text) {
   graph->plan = *std::move(plan);
   for (const inductor::Step& step : graph->plan.steps)
     if (std::holds_alternative<inductor::Launch>(step))
-      graph->launchers.push_back({twice_the_sum, nullptr, nullptr});
+      graph->launchers.push_back({launch, nullptr, nullptr});
   auto linked = link(graph->plan);
   TD_CHECK(linked.ok(), std::string(linked.status().message()));
   graph->linked = *std::move(linked);

@@ -3,7 +3,6 @@
 //   ReplayedGraph graph(compiled(text), fake_pool);
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +23,8 @@ Recorder& recorder();
 
 absl::StatusOr<std::unique_ptr<inductor::GraphPool>> fake_pool(c10::Device device);
 
-// Every kernel of the plan is: the last buffer = twice the sum of the others, over four floats.
+// Every kernel of the plan is: the last buffer = twice the sum of the others and of its numbers,
+// two words each, over four floats.
 std::shared_ptr<const inductor::CompiledGraph> compiled(const std::string& plan);
 
 }  // namespace fake_cuda

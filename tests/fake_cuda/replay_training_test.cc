@@ -235,6 +235,37 @@ TEST_F(ReplayTraining, MemoryGoesBack) {
   EXPECT_EQ(bytes_in_use(), before);
 }
 
+// A forward that draws twice and returns 2 (x + its states), with the states saved, and a backward
+// that takes them.
+TEST(ReplayOfDraws, StatesAreThoseOfEachCall) {
+  constexpr char kDraw[] =
+      "plan 1 forward(arg0) -> buf2, buf0, buf1 {\n"
+      "  arg0: f32[4]@cuda:0 input\n  buf0: i64[2] extern\n  buf1: i64[2] extern\n"
+      "  buf2: f32[4]@cuda:0 owned\n  arena 0\n"
+      "  call buf0 = torchdyn::philox_state(increment=4, aligned=[arg0], device=@cuda:0)\n"
+      "  call buf1 = torchdyn::philox_state(increment=12, aligned=tensor[], device=@cuda:0)\n"
+      "  allocate buf2\n  launch k(arg0, buf2) with buf0, buf1 on 3 blocks of 128\n}\n";
+  constexpr char kDrawn[] =
+      "plan 1 backward(arg0, arg1, arg2) -> buf0 {\n"
+      "  arg0: i64[2] input\n  arg1: i64[2] input\n  arg2: f32[4]@cuda:0 input\n"
+      "  buf0: f32[4]@cuda:0 owned\n  arena 0\n  allocate buf0\n"
+      "  launch k(arg2, buf0) with arg1, arg0 on 3 blocks of 128\n"
+      "  release arg0\n  release arg1\n  release arg2\n}\n";
+  recorder() = {};
+  ReplayedTraining pair{compiled(kDraw), compiled(kDrawn), 1, fake_pool};
+  at::Generator generator = at::globalContext().defaultGenerator(kDevice);
+  generator.set_current_seed(17);
+  const Tensor zeros = at::zeros({4}), x = in_host_memory(zeros);
+  for (int64_t call = 0; call < 8; ++call) {
+    std::vector<Tensor> out = pair.forward({x});
+    const float sum = 2.0f * (17 + 4 * call + 17 + 4 * call + 1);
+    EXPECT_TRUE(to_cpu(out[0]).equal(zeros + sum)) << call << " " << pair.state();
+    EXPECT_TRUE(out[2].equal(at::tensor({int64_t{17}, 4 * call + 1}, at::kLong))) << call;
+    EXPECT_TRUE(to_cpu(pair.backward({out[1], out[2], x})[0]).equal(zeros + sum)) << call;
+  }
+  EXPECT_EQ(recorder().replays, 2 * 5);
+}
+
 // Whatever a program does, in whatever order, after some usual steps.
 class AnyProgram : public ReplayTraining, public testing::WithParamInterface<int> {};
 

@@ -36,8 +36,11 @@ constexpr Symbol kSymbols[] = {
     SYMBOL(cuStreamBeginCapture_v2),
     SYMBOL(cuStreamEndCapture),
     SYMBOL(cuStreamIsCapturing),
+    SYMBOL(cuStreamGetCaptureInfo_v2),
     SYMBOL(cuGraphInstantiateWithFlags),
     SYMBOL(cuGraphLaunch),
+    SYMBOL(cuGraphKernelNodeGetParams_v2),
+    SYMBOL(cuGraphExecKernelNodeSetParams_v2),
     SYMBOL(cuGraphExecDestroy),
     SYMBOL(cuGraphDestroy),
 };

@@ -5,6 +5,7 @@
 //   int error = (*driver)->cuLaunchKernel(...);  if (error) ... (*driver)->error_text(error)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,17 @@
 #include "absl/status/statusor.h"
 
 namespace inductor {
+
+// CUDA_KERNEL_NODE_PARAMS of cuda.h: a kernel in a graph.
+struct CudaKernelNode {
+  void* function;
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  void** parameters;  // the address of each argument
+  void** extra;
+  void* kernel;
+  void* context;
+};
 
 // The functions by the names and types that cuda.h gives them, handles being void* and enumerations
 // int; only those that exist since CUDA 12.0.
@@ -33,8 +45,13 @@ struct CudaDriver {
   int (*cuStreamBeginCapture_v2)(void* stream, int mode);
   int (*cuStreamEndCapture)(void* stream, void** graph);
   int (*cuStreamIsCapturing)(void* stream, int* status);
+  int (*cuStreamGetCaptureInfo_v2)(void* stream, int* status, uint64_t* id, void** graph,
+                                   void* const** nodes, size_t* count);
   int (*cuGraphInstantiateWithFlags)(void** executable, void* graph, unsigned long long flags);
   int (*cuGraphLaunch)(void* executable, void* stream);
+  int (*cuGraphKernelNodeGetParams_v2)(void* node, CudaKernelNode* kernel);
+  int (*cuGraphExecKernelNodeSetParams_v2)(void* executable, void* node,
+                                           const CudaKernelNode* kernel);
   int (*cuGraphExecDestroy)(void* executable);
   int (*cuGraphDestroy)(void* graph);
 

@@ -4,8 +4,11 @@
 
 #if __has_include(<cuda_runtime_api.h>)
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <utility>
+#include <vector>
 
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -22,11 +25,26 @@ using c10::cuda::CUDACachingAllocator::CUDAAllocator;
 
 constexpr int kThreadLocal = 1;  // CUstreamCaptureMode of cuda.h: other threads go on as they like
 
+struct MarkedKernel {
+  void* node;
+  int arguments;
+  CudaKernelNode as_recorded{};  // its memory is the node's
+};
+
 class CudaGraph final : public RecordedGraph {
  public:
-  CudaGraph(const CudaDriver& driver, int device, void* executable)
-      : driver_(driver), device_(device), executable_(executable) {}
-  ~CudaGraph() override { driver_.cuGraphExecDestroy(executable_); }
+  CudaGraph(const CudaDriver& driver, int device, void* graph, std::vector<MarkedKernel> kernels)
+      : driver_(driver), device_(device), graph_(graph), kernels_(std::move(kernels)) {}
+  ~CudaGraph() override {
+    if (executable_) driver_.cuGraphExecDestroy(executable_);
+    driver_.cuGraphDestroy(graph_);  // whose nodes name the kernels
+  }
+
+  int instantiate() {
+    for (MarkedKernel& kernel : kernels_)
+      if (int e = driver_.cuGraphKernelNodeGetParams_v2(kernel.node, &kernel.as_recorded)) return e;
+    return driver_.cuGraphInstantiateWithFlags(&executable_, graph_, /*flags=*/0);
+  }
 
   void launch(void* stream) const override {
     const int error =
@@ -34,10 +52,25 @@ class CudaGraph final : public RecordedGraph {
     TORCH_CHECK(!error, "a CUDA graph was not launched: ", driver_.error_text(error));
   }
 
+  void set_values(size_t kernel, std::span<void* const> values) override {
+    const MarkedKernel& marked = kernels_[kernel];
+    CudaKernelNode now = marked.as_recorded;
+    std::vector<void*> arguments(now.parameters, now.parameters + marked.arguments);
+    std::copy(values.begin(), values.end(), arguments.end() - values.size());
+    now.parameters = arguments.data();
+    const int error = driver_.in_context(device_, [&] {
+      return driver_.cuGraphExecKernelNodeSetParams_v2(executable_, marked.node, &now);
+    });
+    TORCH_CHECK(!error,
+                "a kernel of a CUDA graph was not given its numbers: ", driver_.error_text(error));
+  }
+
  private:
   const CudaDriver& driver_;
   const int device_;
-  void* const executable_;
+  void* const graph_;
+  void* executable_ = nullptr;
+  std::vector<MarkedKernel> kernels_;
 };
 
 // LibTorch numbers its own from 1.
@@ -55,6 +88,19 @@ class CudaGraphPool final : public GraphPool {
     for (; uses_ > 0; --uses_) allocator_.releasePool(device_.index(), id_);
   }
 
+  void mark_kernel(void* stream, int arguments) override {
+    int status = 0;
+    uint64_t id = 0;
+    void* graph = nullptr;
+    void* const* nodes = nullptr;
+    size_t count = 0;
+    const int error =
+        driver_.cuStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &nodes, &count);
+    TORCH_CHECK(!error, "a recorded kernel is not found: ", driver_.error_text(error));
+    TORCH_CHECK(count == 1, "a recorded kernel is not found among ", count);
+    marked_.push_back({nodes[0], arguments});
+  }
+
   bool is_recording(void* stream) const override {
     int status = 0;
     return driver_.cuStreamIsCapturing(stream, &status) || status != 0;
@@ -70,6 +116,7 @@ class CudaGraphPool final : public GraphPool {
     allocator_.beginAllocateToPool(device_.index(), id_,
                                    [stream](cudaStream_t s) { return s == stream; });
     ++uses_;
+    marked_.clear();
     void* graph = nullptr;
     const absl::Status status = capture(stream, body, &graph);
     allocator_.endAllocateToPool(device_.index(), id_);
@@ -92,11 +139,10 @@ class CudaGraphPool final : public GraphPool {
   }
 
   absl::StatusOr<std::unique_ptr<RecordedGraph>> instantiate(void* graph) {
-    void* executable = nullptr;
-    const int error = driver_.cuGraphInstantiateWithFlags(&executable, graph, /*flags=*/0);
-    driver_.cuGraphDestroy(graph);
-    if (error) return failure(error);
-    return std::make_unique<CudaGraph>(driver_, device_.index(), executable);
+    auto recorded =
+        std::make_unique<CudaGraph>(driver_, device_.index(), graph, std::move(marked_));
+    if (int error = recorded->instantiate()) return failure(error);
+    return recorded;
   }
 
   absl::Status failure(int error) const { return absl::AbortedError(driver_.error_text(error)); }
@@ -106,6 +152,7 @@ class CudaGraphPool final : public GraphPool {
   const c10::Device device_;
   const c10::MempoolId_t id_;
   int uses_ = 0;
+  std::vector<MarkedKernel> marked_;
 };
 
 }  // namespace

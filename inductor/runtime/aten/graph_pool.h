@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 
@@ -21,6 +22,9 @@ class RecordedGraph {
   virtual ~RecordedGraph() = default;
   // On any stream, one launch after the other. An error of the device is thrown.
   virtual void launch(void* stream) const = 0;
+  // The last arguments of the `kernel`th kernel that was marked, read at once: what later launches
+  // pass to it. An error of the device is thrown.
+  virtual void set_values(size_t kernel, std::span<void* const> values) = 0;
 };
 
 class GraphPool {
@@ -29,6 +33,9 @@ class GraphPool {
   // A status where the code fails, waits for the device, or does what a graph cannot.
   virtual absl::StatusOr<std::unique_ptr<RecordedGraph>> record(
       const std::function<void()>& body) = 0;
+  // Inside record(): of the kernel that was enqueued last, which has so many arguments, some are
+  // each launch's own.
+  virtual void mark_kernel(void* stream, int arguments) = 0;
   // Whether the program itself is recording that stream.
   virtual bool is_recording(void* stream) const = 0;
 };

@@ -48,9 +48,7 @@ at::Tensor over(c10::Storage storage, const at::Tensor& t) {
 
 Verdict can_record(const CompiledGraph& graph) {
   const KernelPlan& plan = graph.plan;
-  for (const PlanBuffer& buffer : plan.buffers)
-    if (buffer.type.device != plan.device)
-      return Verdict::no(str_cat(buffer.name, " is on another device"));
+  if (Verdict can = HostNumbers::can_give(graph); !can) return can;
   for (const auto& output : plan.outputs)
     if (output && plan.buffers[output->buffer].storage == Storage::kInput)
       return Verdict::no("an input is returned");
@@ -71,7 +69,8 @@ bool InputPlaces::stay(const Tensors& inputs) {
   bool stayed = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Input& input = inputs_[i];
-    if (input.moves) continue;
+    if (is_first) input.is_host = inputs[i].is_cpu();
+    if (input.moves || input.is_host) continue;
     const void* address = inputs[i].const_data_ptr();
     if (address == input.address) continue;
     input.address = address;
@@ -84,7 +83,9 @@ bool InputPlaces::stay(const Tensors& inputs) {
 
 bool InputPlaces::hold(const Tensors& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (!inputs_[i].moves && inputs_[i].address != inputs[i].const_data_ptr()) return false;
+    if (!inputs_[i].moves && !inputs_[i].is_host &&
+        inputs_[i].address != inputs[i].const_data_ptr())
+      return false;
   return true;
 }
 
@@ -115,8 +116,9 @@ void InputPlaces::fill(const Tensors& inputs) const {
 }
 
 bool InputPlaces::is_fixed(const void* address) const {
-  return std::any_of(inputs_.begin(), inputs_.end(),
-                     [&](const Input& i) { return !i.moves && i.address == address; });
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
+    return !i.moves && !i.is_host && i.address == address;
+  });
 }
 
 int InputPlaces::moving() const {
@@ -127,11 +129,12 @@ int InputPlaces::moving() const {
 absl::StatusOr<std::shared_ptr<Recording>> Recording::make(std::shared_ptr<GraphPool> pool,
                                                            const CompiledGraph& graph,
                                                            Tensors given) {
-  std::shared_ptr<Recording> recording(new Recording(std::move(pool)));
+  std::shared_ptr<Recording> recording(new Recording(std::move(pool), graph));
+  const CompiledGraph to_record = recording->numbers_.to_record(graph, *recording->pool_);
   std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> of_inputs;
   for (const at::Tensor& t : given) of_inputs.push_back(t.storage().getWeakStorageImpl());
   Tensors outputs;
-  auto recorded = recording->pool_->record([&] { outputs = run(graph, std::move(given)); });
+  auto recorded = recording->pool_->record([&] { outputs = run(to_record, std::move(given)); });
   if (!recorded.ok()) return recorded.status();
   recording->graph_ = *std::move(recorded);
   for (const auto& weak : of_inputs) {
@@ -148,7 +151,7 @@ void Recording::keep(const Tensors& outputs) {
   for (const at::Tensor& output : outputs) {
     memory_of_.push_back(-1);
     outputs_.emplace_back();
-    if (!output.defined()) continue;
+    if (!output.defined() || numbers_.buffer_of(outputs_.size() - 1) >= 0) continue;
     const auto known = std::find_if(memory_.begin(), memory_.end(), [&](const Memory& m) {
       return m.kept.unsafeGetStorageImpl() == output.storage().unsafeGetStorageImpl();
     });
@@ -159,14 +162,27 @@ void Recording::keep(const Tensors& outputs) {
   }
 }
 
-Tensors Recording::lend(const std::shared_ptr<Recording>& self) {
+Tensors Recording::replay(const std::shared_ptr<Recording>& self, const Tensors& inputs,
+                          void* stream) {
+  const HostNumbers::Tensors numbers = self->numbers_.of_call(inputs);
+  self->numbers_.give(numbers, *self->graph_);
+  self->graph_->launch(stream);
+  return lend(self, numbers);
+}
+
+Tensors Recording::lend(const std::shared_ptr<Recording>& self,
+                        const HostNumbers::Tensors& numbers) {
   std::vector<c10::Storage> storages;
   for (const Memory& memory : self->memory_) storages.push_back(storage_over(memory.seen, self));
   Tensors lent;
-  for (size_t i = 0; i < self->outputs_.size(); ++i)
-    lent.push_back(self->outputs_[i].defined()
-                       ? over(storages[self->memory_of_[i]], self->outputs_[i])
-                       : at::Tensor());
+  for (size_t i = 0; i < self->outputs_.size(); ++i) {
+    if (const int number = self->numbers_.buffer_of(i); number >= 0)
+      lent.push_back(numbers[number]);
+    else if (const int memory = self->memory_of_[i]; memory >= 0)
+      lent.push_back(over(storages[memory], self->outputs_[i]));
+    else
+      lent.emplace_back();
+  }
   return lent;
 }
 

@@ -4,8 +4,7 @@
 //   auto given = places.fix(inputs, graph);                      // copies of those that move
 //   auto recording = Recording::make(pool, graph, *given);       // nothing is enqueued
 //   places.fill(inputs);
-//   (*recording)->launch(stream);
-//   std::vector<at::Tensor> outputs = Recording::lend(*recording);
+//   std::vector<at::Tensor> outputs = Recording::replay(*recording, inputs, stream);
 #pragma once
 
 #include <memory>
@@ -17,6 +16,7 @@
 
 #include "aten_bridge/base/verdict.h"
 #include "inductor/runtime/aten/graph_pool.h"
+#include "inductor/runtime/aten/host_numbers.h"
 #include "inductor/runtime/core/compiled_graph.h"
 
 namespace inductor {
@@ -24,7 +24,8 @@ namespace inductor {
 aten_bridge::Verdict can_record(const CompiledGraph& graph);
 int64_t launches_of(const CompiledGraph& graph);
 
-// Where the inputs of a graph's calls lie, and which of them lie elsewhere from call to call.
+// Where the inputs of a graph's calls lie, and which of them lie elsewhere from call to call. Those
+// on the host may lie anywhere.
 class InputPlaces {
  public:
   // Whether they lie where they lay, but for those that are known to move, as the others are from
@@ -46,6 +47,7 @@ class InputPlaces {
  private:
   struct Input {
     const void* address = nullptr;
+    bool is_host = false;
     bool moves = false;
     at::Tensor copy;  // of one that moves
   };
@@ -59,11 +61,12 @@ class Recording {
   static absl::StatusOr<std::shared_ptr<Recording>> make(std::shared_ptr<GraphPool> pool,
                                                          const CompiledGraph& graph,
                                                          std::vector<at::Tensor> given);
-  // Tensors over the results' memory that hold the recording; they share what the results share.
-  static std::vector<at::Tensor> lend(const std::shared_ptr<Recording>& self);
+  // Returns tensors over the results' memory that hold the recording; they share what the results
+  // share. Of `inputs` those on the host are read: all others lie where they lay, or are copied.
+  static std::vector<at::Tensor> replay(const std::shared_ptr<Recording>& self,
+                                        const std::vector<at::Tensor>& inputs, void* stream);
   static bool is_lent(const std::shared_ptr<Recording>& self) { return self.use_count() > 1; }
 
-  void launch(void* stream) const { graph_->launch(stream); }
   const std::vector<at::Tensor>& outputs() const { return outputs_; }
   int64_t bytes() const;
 
@@ -78,14 +81,18 @@ class Recording {
     c10::Storage seen;  // the same bytes, not kept
   };
 
-  explicit Recording(std::shared_ptr<GraphPool> pool) : pool_(std::move(pool)) {}
+  Recording(std::shared_ptr<GraphPool> pool, const CompiledGraph& graph)
+      : pool_(std::move(pool)), numbers_(graph) {}
+  static std::vector<at::Tensor> lend(const std::shared_ptr<Recording>& self,
+                                      const HostNumbers::Tensors& numbers);
   void keep(const std::vector<at::Tensor>& outputs);
 
   const std::shared_ptr<GraphPool> pool_;  // let go last
+  const HostNumbers numbers_;
   std::unique_ptr<RecordedGraph> graph_;
   std::vector<Memory> memory_;       // each once
   std::vector<at::Tensor> outputs_;  // over what is seen
-  std::vector<int> memory_of_;       // of each output; -1: it is undefined
+  std::vector<int> memory_of_;       // of each output; -1: it is undefined, or the host's
 };
 
 }  // namespace inductor

@@ -78,8 +78,7 @@ std::optional<Tensors> ReplayedGraph::replay(const Tensors& inputs) {
                                           [](const auto& r) { return Recording::is_lent(r); });
   if (recording == recordings_.end()) return std::nullopt;
   inputs_->fill(inputs);
-  (*recording)->launch(stream);
-  return Recording::lend(*recording);
+  return Recording::replay(*recording, inputs, stream);
 }
 
 // Whether enough calls were seen. Recordings of other addresses, or another stream, are let go.

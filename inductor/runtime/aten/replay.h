@@ -3,8 +3,8 @@
 //   ReplayedGraph graph(compiled);
 //   std::vector<at::Tensor> out = graph.run(std::move(inputs));   // as inductor::run
 //   graph.state();    // "replayed as one CUDA graph; 2 recordings, 3 inputs copied"
-// For graphs that draw no random numbers and keep nothing for a backward. The first calls run
-// launch by launch and show which inputs stay where they are; those are read in place, and the
+// For graphs that keep nothing for a backward (replay_training.h). The first calls run launch by
+// launch and show which inputs stay where they are; those are read in place, and the
 // others copied. What a recording returned is not overwritten while somebody holds it: another
 // recording serves, or the call runs launch by launch, as it does on another stream or while the
 // program records.

@@ -64,6 +64,16 @@ std::vector<WeakStorage> storages_of(const Tensors& tensors, size_t count) {
   return storages;
 }
 
+using Places = std::unordered_map<const void*, size_t>;  // memory -> how many lie there
+
+// Whether a backward is given what the recorded forward saved, not what another call did.
+bool has_all_saved(const Recording& forward, int results, const Places& given) {
+  const Tensors& outputs = forward.outputs();
+  return std::all_of(outputs.begin() + results, outputs.end(), [&](const at::Tensor& t) {
+    return !t.defined() || !t.storage().data() || given.count(t.storage().data());
+  });
+}
+
 std::string refusal(const CompiledGraph& forward, const CompiledGraph& backward) {
   for (const CompiledGraph* graph : {&forward, &backward}) {
     if (graph->plan.device != forward.plan.device) return "it runs on several devices";
@@ -173,8 +183,7 @@ std::optional<Tensors> ReplayedTraining::replay_forward(const Tensors& inputs) {
   }
   recorded_->missed = 0;
   seen_->inputs.fill(inputs);
-  recorded_->forward->launch(stream);
-  Tensors outputs = Recording::lend(recorded_->forward);
+  Tensors outputs = Recording::replay(recorded_->forward, inputs, stream);
   const c10::impl::ExcludeDispatchKeyGuard below(kBelowAutograd);
   for (size_t i : recorded_->copied_out)
     outputs[i] = copy_of(outputs[i], forward_->linked->device.allocator);
@@ -211,7 +220,7 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
   auto recorded = std::make_unique<Recorded>();
   for (size_t i = 0; i < seen_->results.size(); ++i) {
     const auto held = seen_->results[i].lock();
-    if (!held) continue;
+    if (!held || held->device_type() == c10::kCPU) continue;
     if (static_cast<int64_t>(held->nbytes()) > kMostCopiedOut)
       return absl::UnimplementedError(
           str_cat("a result of ", held->nbytes(), " bytes is held when the next call comes"));
@@ -247,13 +256,12 @@ std::optional<Tensors> ReplayedTraining::replay_backward(const Tensors& inputs) 
       !recorded.backward_inputs.hold(inputs) || !recorded.owns_saved(inputs))
     return missed(), std::nullopt;
   recorded.backward_inputs.fill(inputs);
-  recorded.backward->launch(stream);
-  return Recording::lend(recorded.backward);
+  return Recording::replay(recorded.backward, inputs, stream);
 }
 
 absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
   Recorded& recorded = *recorded_;
-  std::unordered_map<const void*, size_t> saved;  // the forward's memory -> how many lie there
+  Places saved;  // in the forward's memory
   for (const at::Tensor& t : inputs)
     if (recorded.forward->memory_at(t.storage().data())) ++saved[t.storage().data()];
   saved.erase(nullptr);  // without elements
@@ -270,11 +278,12 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
     const auto found = saved.find(inputs[i].storage().data());
     if (found != saved.end())
       sharers[i] = found->second;
-    else if (!seen_->inputs.is_fixed(inputs[i].const_data_ptr()))
+    else if (!inputs[i].is_cpu() && !seen_->inputs.is_fixed(inputs[i].const_data_ptr()))
       places.let_move(i);
   }
   recorded.sharers = sharers;
-  if (saved.empty() || !recorded.owns_saved(inputs)) return absl::OkStatus();  // of another forward
+  if (!has_all_saved(*recorded.forward, results_, saved) || !recorded.owns_saved(inputs))
+    return absl::OkStatus();  // the next one may
   auto given = places.fix(inputs, *backward_);
   if (!given.ok()) return given.status();
   for (size_t i = 0; i < inputs.size(); ++i) {
