@@ -1,5 +1,6 @@
 // A compiled function that is trained step by step: on a GPU its forward and its backward become
 // CUDA graphs, and no loss, gradient or parameter tells, whatever the program does in between.
+#include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>

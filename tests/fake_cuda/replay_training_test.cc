@@ -141,13 +141,20 @@ TEST_F(ReplayTraining, ResultsThatAreHeldAreNotOverwritten) {
   for (const Happened& h : held) h.check_result(pair.state());
 }
 
-TEST_F(ReplayTraining, GradientsOfEveryStepThatTheNextForwardFindsAreNoRecordings) {
+// As `.grad` does that is zeroed after a forward, or gathers the gradients of several.
+TEST_F(ReplayTraining, GradientsThatEveryForwardFindsLieApart) {
   Gradients last;
-  for (int i = 0; i < 6; ++i) {
-    Happened happened = forward(x);
+  for (int i = 0; i < 10; ++i) {
+    const int before = recorder().launches;
+    Happened happened = forward(x.add_(1));
+    if (i > 0) last.check(pair.state());
     last = backward(happened);
+    if (i > 4) {
+      EXPECT_EQ(recorder().launches, before);
+    }
   }
-  EXPECT_EQ(pair.state(), "not CUDA graphs: gradients are held when the next forward comes");
+  EXPECT_THAT(pair.state(), HasSubstr("gradients lie apart"));
+  EXPECT_EQ(recorder().recorded, 3);
 }
 
 TEST_F(ReplayTraining, SeveralForwardsBeforeTheirBackwards) {
@@ -272,9 +279,15 @@ class AnyProgram : public ReplayTraining, public testing::WithParamInterface<int
 TEST_P(AnyProgram, ReturnsWhatLaunchesReturn) {
   std::mt19937 random(GetParam());
   const auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
-  for (int i = 0; i < 5; ++i) step();
   std::vector<Happened> pending, held;
   std::vector<Gradients> gradients;
+  const bool gradients_lie_apart = GetParam() % 2;
+  for (int i = 0; i < 5; ++i) {
+    Happened happened = forward(x);
+    Gradients g = backward(happened);
+    gradients.clear();
+    if (gradients_lie_apart) gradients.push_back(g);
+  }
   for (int i = 0; i < 60; ++i) {
     if (chance(5)) w = numbers();
     if (chance(40)) w.add_(1);
@@ -295,7 +308,7 @@ TEST_P(AnyProgram, ReturnsWhatLaunchesReturn) {
     if (chance(10)) pending.clear();
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, AnyProgram, testing::Range(0, 100));
+INSTANTIATE_TEST_SUITE_P(Seeds, AnyProgram, testing::Range(0, 200));
 
 }  // namespace
 }  // namespace fake_cuda

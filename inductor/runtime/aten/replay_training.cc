@@ -94,22 +94,43 @@ struct ReplayedTraining::Seen {
 };
 
 struct ReplayedTraining::Recorded {
-  std::shared_ptr<GraphPool> pool;
-  std::shared_ptr<Recording> forward, backward;  // the latter null: not yet
-  std::vector<size_t> copied_out;                // results
-  InputPlaces backward_inputs;
+  struct Backward {
+    std::shared_ptr<Recording> recording;
+    InputPlaces inputs;
+  };
+
+  // Of the forward, and of backwards: one pool, where a backward may put what it makes into the
+  // memory of saved values.
+  std::shared_ptr<GraphPool> pool, backward_pool;
+  std::shared_ptr<Recording> forward;
+  std::vector<Backward> backwards;  // one after the other, as calls need them
+  std::vector<size_t> copied_out;   // results
   // Of the backward's inputs: how many share the saved values' memory that it lies in; none: it
   // does not.
   std::vector<size_t> sharers;
   int64_t most_reserved = 0;  // bytes of the device, before
   int replays = 0, missed = 0;
 
-  bool is_lent() const {
-    return Recording::is_lent(forward) || (backward && Recording::is_lent(backward));
+  bool frees_saved() const { return pool == backward_pool; }
+  // Gradients that are held while the next ones are made have a recording of their own.
+  size_t most_backwards() const { return frees_saved() ? 1 : 2; }
+
+  Backward* unlent_backward() {
+    const auto found = std::find_if_not(backwards.begin(), backwards.end(), [](const Backward& b) {
+      return Recording::is_lent(b.recording);
+    });
+    return found == backwards.end() ? nullptr : &*found;
   }
 
-  // Whether the call alone has the saved values that its forward lent, which its end overwrites.
-  bool owns_saved(const Tensors& inputs) const {
+  // Whether somebody has what a launch of the forward overwrites.
+  bool forward_is_lent() {
+    return Recording::is_lent(forward) ||
+           (frees_saved() && !backwards.empty() && !unlent_backward());
+  }
+
+  // Whether the call alone has what a launch of the backward overwrites of its inputs.
+  bool may_free_saved(const Tensors& inputs) const {
+    if (!frees_saved()) return true;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (sharers[i] > 0 &&
           (inputs[i].use_count() > 1 || inputs[i].storage().use_count() != sharers[i]))
@@ -136,10 +157,12 @@ std::string ReplayedTraining::state() const {
   const std::lock_guard lock(mutex_);
   if (gave_up_) return str_cat("not CUDA graphs: ", reason_);
   if (!recorded_) return "not yet CUDA graphs";
-  return str_cat("forward", recorded_->backward ? " and backward" : "", " replayed as ",
-                 recorded_->backward ? "CUDA graphs; " : "a CUDA graph; ", seen_->inputs.moving(),
-                 " and ", recorded_->backward_inputs.moving(), " inputs copied, ",
-                 recorded_->copied_out.size(), " results copied");
+  const auto& backwards = recorded_->backwards;
+  if (backwards.empty())
+    return str_cat("forward replayed as a CUDA graph; ", seen_->inputs.moving(), " inputs copied");
+  return str_cat("forward and backward replayed as CUDA graphs; ", seen_->inputs.moving(), " and ",
+                 backwards[0].inputs.moving(), " inputs copied, ", recorded_->copied_out.size(),
+                 " results copied", recorded_->frees_saved() ? "" : ", gradients lie apart");
 }
 
 void ReplayedTraining::give_up(std::string reason) {
@@ -176,7 +199,7 @@ std::optional<Tensors> ReplayedTraining::replay_forward(const Tensors& inputs) {
   if (recorded_ && recorded_->pool->is_recording(stream)) return std::nullopt;
   if (!watch(inputs, stream)) return std::nullopt;
   if (!recorded_ && !try_to(&ReplayedTraining::record_forward, inputs)) return std::nullopt;
-  if (!recorded_ || recorded_->is_lent()) return missed(), std::nullopt;
+  if (!recorded_ || recorded_->forward_is_lent()) return missed(), std::nullopt;
   if (++recorded_->replays < kCallsInBounds && is_too_large()) {
     give_up("their memory and that of the program between them would exceed its peak");
     return std::nullopt;
@@ -214,9 +237,6 @@ bool ReplayedTraining::try_to(absl::Status (ReplayedTraining::*record)(const Ten
 }
 
 absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
-  for (const auto& gradient : seen_->gradients)
-    if (!gradient.expired())
-      return absl::UnimplementedError("gradients are held when the next forward comes");
   auto recorded = std::make_unique<Recorded>();
   for (size_t i = 0; i < seen_->results.size(); ++i) {
     const auto held = seen_->results[i].lock();
@@ -234,6 +254,13 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
   auto given = seen_->inputs.fix(inputs, *forward_);
   if (!given.ok()) return given.status();
   recorded->pool = *std::move(pool);
+  recorded->backward_pool = recorded->pool;
+  if (std::any_of(seen_->gradients.begin(), seen_->gradients.end(),
+                  [](const WeakStorage& g) { return !g.expired(); })) {
+    auto apart = make_pool_(forward_->linked->device.device);
+    if (!apart.ok()) return apart.status();
+    recorded->backward_pool = *std::move(apart);
+  }
   recorded->most_reserved = reserved_by(*forward_).peak;
   // What calls by launches needed until now is free, and the pool's from here on.
   allocator_of(*forward_).emptyCache();
@@ -249,14 +276,15 @@ std::optional<Tensors> ReplayedTraining::replay_backward(const Tensors& inputs) 
   const c10::OptionalDeviceGuard guard(forward_->linked->device.device);
   void* const stream = stream_of(forward_->linked->device.device);
   if (stream != seen_->stream || recorded_->pool->is_recording(stream)) return std::nullopt;
-  if (!recorded_->backward && !try_to(&ReplayedTraining::record_backward, inputs))
-    return std::nullopt;
-  Recorded& recorded = *recorded_;
-  if (!recorded.backward || Recording::is_lent(recorded.backward) ||
-      !recorded.backward_inputs.hold(inputs) || !recorded.owns_saved(inputs))
+  Recorded::Backward* backward = recorded_->unlent_backward();
+  if (!backward && recorded_->backwards.size() < recorded_->most_backwards()) {
+    if (!try_to(&ReplayedTraining::record_backward, inputs)) return std::nullopt;
+    backward = recorded_->unlent_backward();
+  }
+  if (!backward || !backward->inputs.hold(inputs) || !recorded_->may_free_saved(inputs))
     return missed(), std::nullopt;
-  recorded.backward_inputs.fill(inputs);
-  return Recording::replay(recorded.backward, inputs, stream);
+  backward->inputs.fill(inputs);
+  return Recording::replay(backward->recording, inputs, stream);
 }
 
 absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
@@ -282,7 +310,7 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
       places.let_move(i);
   }
   recorded.sharers = sharers;
-  if (!has_all_saved(*recorded.forward, results_, saved) || !recorded.owns_saved(inputs))
+  if (!has_all_saved(*recorded.forward, results_, saved) || !recorded.may_free_saved(inputs))
     return absl::OkStatus();  // the next one may
   auto given = places.fix(inputs, *backward_);
   if (!given.ok()) return given.status();
@@ -292,13 +320,13 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
     (*given)[i] = tensor_over(recorded.forward->memory_at(t.storage().data()), t.dtype(), t.sizes(),
                               t.strides(), t.storage_offset());
   }
-  // Results stay; saved values are freed at their last use, as in a run by launches.
-  for (const auto& [address, count] : saved)
-    if (count > 0) recorded.forward->let_go(address);
-  auto recording = Recording::make(recorded.pool, *backward_, *std::move(given));
+  // Results stay; saved values may be freed at their last use, as in a run by launches.
+  if (recorded.frees_saved())
+    for (const auto& [address, count] : saved)
+      if (count > 0) recorded.forward->let_go(address);
+  auto recording = Recording::make(recorded.backward_pool, *backward_, *std::move(given));
   if (!recording.ok()) return recording.status();
-  recorded.backward_inputs = std::move(places);
-  recorded.backward = *std::move(recording);
+  recorded.backwards.push_back({*std::move(recording), std::move(places)});
   if (is_too_large()) return absl::ResourceExhaustedError("their memory would exceed its peak");
   return absl::OkStatus();
 }
