@@ -110,8 +110,8 @@ struct Explanation {
     std::string eager_reason;  // empty: compiled
     std::vector<Graph> graphs;
     std::string fixed_reason;  // why sizes that were to be dynamic are not; empty: they are
-    // Whether calls are one CUDA graph, and why not; empty where they never are: on the CPU, in
-    // training, with random numbers or sizes that vary, without Options::cudagraphs.
+    // Whether calls are CUDA graphs, and why not; empty where they never are: on the CPU, with
+    // sizes that vary, without Options::cudagraphs.
     std::string replay;
     double capture_ms = 0, compile_ms = 0;
   };

@@ -65,7 +65,7 @@ class TrainedBeside : public testing::Test {
       const Tensor got = p.value().grad(), want = expected[p.key()].grad();
       ASSERT_EQ(got.defined(), want.defined()) << p.key() << " " << when;
       if (!want.defined()) continue;
-      EXPECT_TRUE(torch::allclose(got, want, 1e-3, 1e-5)) << p.key() << " " << when;
+      EXPECT_TRUE(torch::allclose(got, want, 1e-2, 1e-3)) << p.key() << " " << when;
     }
   }
 
@@ -75,7 +75,7 @@ class TrainedBeside : public testing::Test {
     const Tensor x = torch::randn({4, 3, 12, 12}).to(test_device());
     const Tensor y = torch::randint(0, 5, {4}).to(test_device());
     const Tensor got = compiled(*net, x, y), want = loss_of(*eager, x, y);
-    EXPECT_TRUE(torch::allclose(got, want, 1e-4, 1e-5)) << step;
+    EXPECT_TRUE(torch::allclose(got, want, 1e-3, 1e-4)) << step;
     got.backward({}, keep);
     want.backward({}, keep);
     if (!keep) return;
@@ -107,7 +107,7 @@ TEST_F(TrainedBeside, StepByStep) {
     descend();
   }
   expect_replay(compiled, kBoth);
-  EXPECT_TRUE(torch::allclose(net->norm->running_var, eager->norm->running_var, 1e-4, 1e-6));
+  EXPECT_TRUE(torch::allclose(net->norm->running_var, eager->norm->running_var, 1e-3, 1e-4));
 }
 
 TEST_F(TrainedBeside, GradientsZeroedInPlace) {
@@ -142,7 +142,7 @@ TEST_F(TrainedBeside, GradientsThatAreKept) {
     if (step < 6) kept.clear();
   }
   for (const auto& step : kept)
-    for (const auto& [got, want] : step) EXPECT_TRUE(torch::allclose(got, want, 1e-3, 1e-5));
+    for (const auto& [got, want] : step) EXPECT_TRUE(torch::allclose(got, want, 1e-2, 1e-3));
 }
 
 TEST_F(TrainedBeside, ABackwardTwiceAndNever) {
@@ -154,7 +154,7 @@ TEST_F(TrainedBeside, ABackwardTwiceAndNever) {
     if (step % 3 == 0) {
       const Tensor x = torch::randn({4, 3, 12, 12}).to(test_device());
       const Tensor y = torch::zeros({4}, torch::kLong).to(test_device());
-      EXPECT_TRUE(torch::allclose(compiled(*net, x, y), loss_of(*eager, x, y), 1e-4, 1e-5));
+      EXPECT_TRUE(torch::allclose(compiled(*net, x, y), loss_of(*eager, x, y), 1e-3, 1e-4));
     }
   }
 }
@@ -170,7 +170,7 @@ TEST_F(TrainedBeside, ForwardsBeforeTheirBackwards) {
       losses.emplace_back(compiled(*net, x, y), loss_of(*eager, x, y));
     }
     for (auto& [got, want] : losses) {
-      EXPECT_TRUE(torch::allclose(got, want, 1e-4, 1e-5)) << step;
+      EXPECT_TRUE(torch::allclose(got, want, 1e-3, 1e-4)) << step;
       got.backward();
       want.backward();
     }
@@ -186,7 +186,7 @@ TEST_F(TrainedBeside, ALossThatIsHeld) {
   for (int step = 0; step < kSteps; ++step) {
     const Tensor got = compiled(*net, x, y), want = loss_of(*eager, x, y);
     if (step > 0) {
-      EXPECT_TRUE(torch::allclose(last, last_of_eager, 1e-4, 1e-5)) << step;
+      EXPECT_TRUE(torch::allclose(last, last_of_eager, 1e-3, 1e-4)) << step;
     }
     zero();
     got.backward();
@@ -259,7 +259,7 @@ TEST(TrainedWithDropout, DrawsWhatEagerDraws) {
   };
   const auto want = steps(loss_of), got = steps(compiled);
   for (size_t i = 0; i < want.size(); ++i)
-    EXPECT_TRUE(torch::allclose(got[i], want[i], 1e-3, 1e-5)) << i;
+    EXPECT_TRUE(torch::allclose(got[i], want[i], 1e-2, 1e-3)) << i;
   expect_replay(compiled, kBoth);
 }
 
