@@ -233,22 +233,25 @@ absl::StatusOr<std::vector<Planned>> plan_graphs(std::span<const Graph* const> g
   return planned;
 }
 
-// All kernels, equal ones once, as one binary's bytes.
-absl::StatusOr<std::string> build_for_target(const DeviceBackend& backend,
-                                             std::span<const Planned> planned) {
+// All kernels, equal ones once.
+std::vector<const EmittedKernel*> kernels_of(std::span<const Planned> planned) {
   std::map<std::string_view, const EmittedKernel*> by_name;
   for (const Planned& one : planned)
     for (const EmittedKernel& kernel : one.kernels) by_name.emplace(kernel.name, &kernel);
-  if (by_name.empty()) return std::string();
   std::vector<const EmittedKernel*> kernels;
   for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  return kernels;
+}
+
+// One binary's bytes.
+absl::StatusOr<std::string> build_for_target(const DeviceBackend& backend, const std::string& text,
+                                             const std::string& target) {
   auto directory = PrivateDirectory::make();
   if (!directory.ok()) return directory.status();
   auto files = CacheDirectory(directory->path(), default_cache_limit())
-                   .stage("package", backend.source_suffix(), backend.assemble(kernels).text,
-                          backend.binary_suffix());
+                   .stage("package", backend.source_suffix(), text, backend.binary_suffix());
   if (!files.ok()) return files.status();
-  if (absl::Status built = backend.build_for_target(*files); !built.ok()) return built;
+  if (absl::Status built = backend.build_for_target(*files, target); !built.ok()) return built;
   std::ifstream file(files->binary, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (!file) return absl::UnavailableError("cannot read " + files->binary);
@@ -257,7 +260,8 @@ absl::StatusOr<std::string> build_for_target(const DeviceBackend& backend,
 
 }  // namespace
 
-absl::StatusOr<AheadOfTime> compile_ahead(std::span<const Graph* const> graphs, Numerics numerics) {
+absl::StatusOr<AheadOfTime> compile_ahead(std::span<const Graph* const> graphs, Numerics numerics,
+                                          std::vector<std::string> targets) {
   Timing timing;
   auto planned = plan_graphs(graphs, numerics, timing);
   if (!planned.ok()) return planned.status();
@@ -272,10 +276,16 @@ absl::StatusOr<AheadOfTime> compile_ahead(std::span<const Graph* const> graphs, 
   }
   if (planned->empty()) return ahead;
   const DeviceBackend& backend = *(*planned)[0].backend;
-  auto binary = build_for_target(backend, *planned);
-  if (!binary.ok()) return binary.status();
-  ahead.binary = *std::move(binary);
-  ahead.target = backend.target();
+  if (targets.empty()) targets.push_back(backend.target());
+  ahead.targets = std::move(targets);
+  const std::vector<const EmittedKernel*> kernels = kernels_of(*planned);
+  if (kernels.empty()) return ahead;
+  const std::string text = backend.assemble(kernels).text;
+  for (const std::string& target : ahead.targets) {
+    auto binary = build_for_target(backend, text, target);
+    if (!binary.ok()) return binary.status();
+    ahead.binaries.push_back(*std::move(binary));
+  }
   return ahead;
 }
 

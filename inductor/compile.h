@@ -28,14 +28,16 @@ absl::StatusOr<std::vector<std::shared_ptr<const CompiledGraph>>> compile(
     aten_bridge::Numerics numerics = aten_bridge::Numerics::kDefault,
     OnFault on_fault = OnFault::kLeaveRepro);
 
-// For a file that runs elsewhere: plans as data, and the kernels of all as one binary for machines
-// like `target`; none where there are no kernels. Unimplemented: graphs on several devices.
+// For a file that runs elsewhere: plans as data, and the kernels of all as one binary a target
+// (DeviceBackend::build_for_target); none where there are no kernels. `targets`: empty for machines
+// like this one. Unimplemented: graphs on several devices.
 struct AheadOfTime {
   std::vector<KernelPlan> plans;  // one a graph
-  std::string binary;
-  std::string target;
+  std::vector<std::string> targets;
+  std::vector<std::string> binaries;  // one a target, or none
 };
 absl::StatusOr<AheadOfTime> compile_ahead(std::span<const aten_bridge::Graph* const> graphs,
-                                          aten_bridge::Numerics numerics);
+                                          aten_bridge::Numerics numerics,
+                                          std::vector<std::string> targets = {});
 
 }  // namespace inductor

@@ -124,7 +124,8 @@ struct Explanation {
 };
 std::ostream& operator<<(std::ostream& out, const Explanation& explanation);
 
-struct DynamicSizes;  // dynamic_sizes.h
+struct DynamicSizes;   // dynamic_sizes.h
+struct VariantToSave;  // package/save.h
 
 namespace internal {
 
@@ -204,7 +205,8 @@ class Engine {
   void eager_succeeded(Leaves& leaves, std::string reason);
   Explanation explain() const;
   // package.h
-  void save(const std::string& path) const;
+  std::vector<VariantToSave> variants_to_save() const;
+  Numerics numerics() const;
 
  private:
   struct Impl;
@@ -277,7 +279,7 @@ class Compiled {
   }
 
   Explanation explain() const { return engine_->explain(); }
-  void save(const std::string& path) const { engine_->save(path); }  // package.h
+  const std::shared_ptr<internal::Engine>& engine() const { return engine_; }  // package.h
 
  private:
   template <class Trace>

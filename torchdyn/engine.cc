@@ -318,7 +318,9 @@ void Engine::eager_succeeded(Leaves& leaves, std::string reason) {
   impl_->publish(std::move(variant));
 }
 
-void Engine::save(const std::string& path) const {
+Numerics Engine::numerics() const { return impl_->options.numerics; }
+
+std::vector<VariantToSave> Engine::variants_to_save() const {
   std::vector<const Variant*> variants;  // oldest first
   {
     const std::lock_guard lock(impl_->mutex);
@@ -329,7 +331,7 @@ void Engine::save(const std::string& path) const {
   for (const Variant* v : variants)
     saved.push_back(v->eager_reason.empty() ? with_state(*v, impl_->options)
                                             : VariantToSave{v, {}, {}});
-  save_variants(saved, impl_->options.numerics, "", path);
+  return saved;
 }
 
 Explanation Engine::explain() const {

@@ -28,6 +28,32 @@ class PackageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+struct SaveOptions {
+  // "adamw lr=0.001 weight_decay=0.1": the package brings this optimizer, its step as kernels of
+  // its own and its state; see Trainer. Empty: none.
+  std::string optimizer;
+  // What kernels are built for, the best first; the first that a machine is will be loaded there.
+  // "x86-64", "x86-64-v3" (AVX2), "x86-64-v4" (AVX-512); for a GPU "sm_90", and "compute_80", which
+  // is PTX for all later ones. Empty: machines like this one.
+  std::vector<std::string> targets;
+};
+
+// One of a package's functions.
+struct Method {
+  template <class F>
+  Method(std::string name, const Compiled<F>& compiled)
+      : name(std::move(name)), engine(compiled.engine()) {}
+
+  std::string name;
+  std::shared_ptr<const internal::Engine> engine;
+};
+
+// Several functions in one file, under different names; they may be of one model or of several. A
+// tensor that several hold is kept once; where another one has its name, it gets its method's, too:
+// "decode/fc.weight".
+void save(const std::vector<Method>& methods, const std::string& path,
+          const SaveOptions& options = {});
+
 // Keeps what was compiled for the calls so far: a form a set of guards, inference (gradients off)
 // and training (with the backward) alike. Parameters, buffers and declared state go in with the
 // values that they have now, and so do numbers, strings and flags among the arguments. PackageError
@@ -35,9 +61,15 @@ class PackageError : public std::runtime_error {
 // that is gone, arguments that were one and the same tensor, weights in oneDNN's order. The file
 // appears whole or not at all.
 template <class F>
-void save(const Compiled<F>& compiled, const std::string& path) {
-  compiled.save(path);
+void save(const Compiled<F>& compiled, const std::string& path, const SaveOptions& options = {}) {
+  save(std::vector<Method>{{"forward", compiled}}, path, options);
 }
+
+struct LoadOptions {
+  // An Ed25519 key in PEM: the package must be signed by its owner (`torchdyn sign`), and is read
+  // whole, weights too. Empty: whoever made it is trusted.
+  std::string public_key;
+};
 
 // A loaded package: immutable but for its weights; any number of threads may call it. Copies share
 // it. Weights lie in the mapped file, whose pages all processes share; an optimizer's step makes
@@ -50,6 +82,10 @@ class Package {
   // them to the arguments and parameters. PackageError where no form takes these tensors:
   // "input 0 (arg0): expected f32[8, 4], given f32[8, 5]".
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& arguments) const;
+  // The same of one of several functions; operator() is that of "forward".
+  std::vector<at::Tensor> call(const std::string& method,
+                               const std::vector<at::Tensor>& arguments) const;
+  std::vector<std::string> methods() const;
 
   // What it holds besides code, by name; parameters require gradients, as they did.
   const std::vector<std::pair<std::string, at::Tensor>>& weights() const&;
@@ -57,20 +93,22 @@ class Package {
   // Those that do, for an optimizer.
   std::vector<at::Tensor> parameters() const;
   std::string manifest() const;  // JSON
-  // The same package with its weights as they are now.
+  // The same package with its weights, and what its optimizer keeps, as they are now.
   void save(const std::string& path) const;
 
   struct Impl;
 
  private:
   explicit Package(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  friend Package load(const std::string& path);
+  friend Package load(const std::string& path, const LoadOptions& options);
+  friend class Trainer;
   std::shared_ptr<const Impl> impl_;
 };
 
 // PackageError: not a package, damaged, of another format, for other processors, or of a LibTorch
-// that lacks one of its operators. Digests are compared but for the weights'. Writes no file.
-Package load(const std::string& path);
+// that lacks one of its operators, or not signed as the options want. Digests are compared but for
+// the weights'. Writes no file.
+Package load(const std::string& path, const LoadOptions& options = {});
 
 // Training with a package whose first result is the loss: forward, backward and the optimizer's
 // step as one call.
@@ -79,10 +117,12 @@ Package load(const std::string& path);
 //   trainer.package().save("trained.td");
 // Optimizers are LibTorch's, with its defaults: "sgd lr= momentum= dampening= weight_decay=
 // nesterov=" and "adamw lr= beta1= beta2= eps= weight_decay= amsgrad=". PackageError for another
-// one, and for a package without parameters that are trained.
+// one, and for a package without parameters that are trained. Without a name it is the package's
+// own (SaveOptions): its kernels make the steps, and its state, which Package::save keeps, goes on
+// where it was. A parameter that gets no gradient is left as it is, and has no count of its own.
 class Trainer {
  public:
-  Trainer(Package package, const std::string& optimizer);
+  explicit Trainer(Package package, const std::string& optimizer = "");
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;

@@ -49,9 +49,13 @@ class DeviceBackend {
   // InvalidArgument: the compiler rejected the source. The status says what went wrong, not where:
   // the caller knows the log's final name.
   virtual absl::Status build(const BuildFiles& files) const = 0;
-  // As build(), for any machine that is like target(): for a package.
-  virtual absl::Status build_for_target(const BuildFiles& files) const { return build(files); }
-  virtual std::string target() const { return "native"; }
+  // As build(), for any machine that a target says: for a package. A CPU's are levels of
+  // processors, "x86-64-v3"; a GPU's are nvcc's, "sm_90" and "compute_90". InvalidArgument: no
+  // target of this device, too.
+  virtual absl::Status build_for_target(const BuildFiles& files, const std::string&) const {
+    return build(files);
+  }
+  virtual std::string target() const { return "native"; }  // for machines like this one
   // Loads a built file, trailing bytes that are not its own ignored; one launcher a kernel, in the
   // order of `kernels`. The file stays loaded as long as they live, and may be removed from the
   // disk.

@@ -26,13 +26,15 @@ class PackageHandle {
   virtual const std::string& manifest() const = 0;  // JSON
   // Results own their memory.
   virtual absl::StatusOr<std::vector<PlainTensor>> call(
-      const std::vector<PlainTensor>& inputs) const = 0;
+      const std::string& method, const std::vector<PlainTensor>& inputs) const = 0;
   virtual absl::Status save(const std::string& path) const = 0;
-  // `optimizer` as Trainer takes it.
+  // `optimizer` as Trainer takes it; empty: the package's own.
   virtual absl::StatusOr<std::unique_ptr<TrainerHandle>> train(
       const std::string& optimizer) const = 0;
 };
 
-absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path);
+// `public_key` as of PackageFile::open.
+absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path,
+                                                            const std::string& public_key = "");
 
 }  // namespace torchdyn

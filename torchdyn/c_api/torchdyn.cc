@@ -16,6 +16,7 @@
 // Opaque to C.
 struct torchdyn_package {
   std::unique_ptr<torchdyn::PackageHandle> handle;
+  std::vector<std::string> methods;
   size_t inputs = 0, outputs = 0;
 };
 
@@ -41,6 +42,7 @@ constexpr StatusRow kStatuses[] = {
     {absl::StatusCode::kUnimplemented, TORCHDYN_UNIMPLEMENTED},
     {absl::StatusCode::kResourceExhausted, TORCHDYN_RESOURCE_EXHAUSTED},
     {absl::StatusCode::kUnavailable, TORCHDYN_UNAVAILABLE},
+    {absl::StatusCode::kPermissionDenied, TORCHDYN_PERMISSION_DENIED},
 };
 
 void set_error(char** error, const char* message) noexcept {
@@ -71,17 +73,20 @@ torchdyn_status guarded(char** error, Run run) noexcept {
   return TORCHDYN_INTERNAL;
 }
 
-absl::Status load(const char* path, torchdyn_package** package) {
-  if (!path || !package) return absl::InvalidArgumentError("a null pointer");
-  auto handle = torchdyn::open_package(path);
+absl::Status load(const char* path, const char* public_key, torchdyn_package** package) {
+  if (!path || !public_key || !package) return absl::InvalidArgumentError("a null pointer");
+  auto handle = torchdyn::open_package(path, public_key);
   if (!handle.ok()) return handle.status();
   auto loaded = std::make_unique<torchdyn_package>();
   loaded->handle = *std::move(handle);
   auto manifest = torchdyn::parse_manifest(loaded->handle->manifest());
   if (!manifest.ok()) return manifest.status();
-  for (const torchdyn::PackagedVariant& v : manifest->variants) {
-    loaded->inputs = std::max(loaded->inputs, static_cast<size_t>(v.arguments));
-    loaded->outputs = std::max(loaded->outputs, v.results.size());
+  for (const torchdyn::PackagedMethod& method : manifest->methods) {
+    loaded->methods.push_back(method.name);
+    for (const torchdyn::PackagedVariant& v : method.variants) {
+      loaded->inputs = std::max(loaded->inputs, static_cast<size_t>(v.arguments));
+      loaded->outputs = std::max(loaded->outputs, v.results.size());
+    }
   }
   *package = loaded.release();
   return absl::OkStatus();
@@ -109,13 +114,13 @@ absl::StatusOr<std::vector<PlainTensor>> read_inputs(const void* const* inputs, 
   return read;
 }
 
-absl::Status call(const torchdyn_package* package, const void* const* inputs, size_t input_count,
-                  DLManagedTensor** outputs, size_t capacity, size_t* count) {
-  if (!package || !count || (capacity > 0 && !outputs))
+absl::Status call(const torchdyn_package* package, const char* method, const void* const* inputs,
+                  size_t input_count, DLManagedTensor** outputs, size_t capacity, size_t* count) {
+  if (!package || !method || !count || (capacity > 0 && !outputs))
     return absl::InvalidArgumentError("a null pointer");
   auto arguments = read_inputs(inputs, input_count);
   if (!arguments.ok()) return arguments.status();
-  auto results = package->handle->call(*arguments);
+  auto results = package->handle->call(method, *arguments);
   if (!results.ok()) return results.status();
   if (results->size() > capacity)
     return absl::InvalidArgumentError("there are " + std::to_string(results->size()) +
@@ -133,8 +138,8 @@ absl::Status call(const torchdyn_package* package, const void* const* inputs, si
 
 absl::Status train(const torchdyn_package* package, const char* optimizer,
                    torchdyn_trainer** trainer) {
-  if (!package || !optimizer || !trainer) return absl::InvalidArgumentError("a null pointer");
-  auto handle = package->handle->train(optimizer);
+  if (!package || !trainer) return absl::InvalidArgumentError("a null pointer");
+  auto handle = package->handle->train(optimizer ? optimizer : "");
   if (!handle.ok()) return handle.status();
   *trainer = new torchdyn_trainer{*std::move(handle)};
   return absl::OkStatus();
@@ -168,7 +173,15 @@ absl::Status verify(const char* path) {
 int torchdyn_api_version(void) { return TORCHDYN_API_VERSION; }
 
 torchdyn_status torchdyn_load(const char* path, torchdyn_package** package, char** error) {
-  return guarded(error, [&] { return load(path, package); });
+  return guarded(error, [&] { return load(path, "", package); });
+}
+
+torchdyn_status torchdyn_load_signed(const char* path, const char* public_key,
+                                     torchdyn_package** package, char** error) {
+  return guarded(error, [&] {
+    if (public_key && *public_key == '\0') return absl::InvalidArgumentError("an empty key");
+    return load(path, public_key, package);
+  });
 }
 
 void torchdyn_free(torchdyn_package* package) { delete package; }
@@ -188,8 +201,24 @@ size_t torchdyn_output_count(const torchdyn_package* package) {
 torchdyn_status torchdyn_call(const torchdyn_package* package, const void* const* inputs,
                               size_t input_count, struct DLManagedTensor** outputs, size_t capacity,
                               size_t* count, char** error) {
-  return guarded(error,
-                 [&] { return call(package, inputs, input_count, outputs, capacity, count); });
+  return torchdyn_call_method(package, torchdyn::kMainMethod.data(), inputs, input_count, outputs,
+                              capacity, count, error);
+}
+
+torchdyn_status torchdyn_call_method(const torchdyn_package* package, const char* method,
+                                     const void* const* inputs, size_t input_count,
+                                     struct DLManagedTensor** outputs, size_t capacity,
+                                     size_t* count, char** error) {
+  return guarded(
+      error, [&] { return call(package, method, inputs, input_count, outputs, capacity, count); });
+}
+
+size_t torchdyn_method_count(const torchdyn_package* package) {
+  return package ? package->methods.size() : 0;
+}
+
+const char* torchdyn_method_name(const torchdyn_package* package, size_t index) {
+  return package && index < package->methods.size() ? package->methods[index].c_str() : nullptr;
 }
 
 torchdyn_status torchdyn_save(const torchdyn_package* package, const char* path, char** error) {

@@ -30,7 +30,7 @@ extern "C" {
 
 /* Of this header. A function that is added raises it; none is changed or taken away, and a library
  * with a higher one serves programs that were built with this. */
-#define TORCHDYN_API_VERSION 1
+#define TORCHDYN_API_VERSION 2
 TORCHDYN_API int torchdyn_api_version(void);
 
 typedef enum torchdyn_status {
@@ -43,7 +43,8 @@ typedef enum torchdyn_status {
   TORCHDYN_UNIMPLEMENTED = 6,       /* needs LibTorch, or a GPU */
   TORCHDYN_RESOURCE_EXHAUSTED = 7,  /* no memory */
   TORCHDYN_UNAVAILABLE = 8,         /* the system refused */
-  TORCHDYN_INTERNAL = 9             /* a fault of this library's */
+  TORCHDYN_INTERNAL = 9,            /* a fault of this library's */
+  TORCHDYN_PERMISSION_DENIED = 10   /* since 2: signed by somebody else */
 } torchdyn_status;
 
 typedef struct torchdyn_package torchdyn_package;
@@ -55,13 +56,17 @@ struct DLManagedTensor;
  * what is executed. Writes no file. */
 TORCHDYN_API torchdyn_status torchdyn_load(const char* path, torchdyn_package** package,
                                            char** error);
+/* Since 2. The same of a package that the owner of an Ed25519 key in PEM has signed (`torchdyn
+ * sign`); compares all digests, the weights' too. */
+TORCHDYN_API torchdyn_status torchdyn_load_signed(const char* path, const char* public_key,
+                                                  torchdyn_package** package, char** error);
 /* Results live on. Null is let go, too. */
 TORCHDYN_API void torchdyn_free(torchdyn_package* package);
 
 /* The manifest as JSON: inputs with their types and names, variants, guards, producer. Lives as
  * long as the package. */
 TORCHDYN_API const char* torchdyn_manifest(const torchdyn_package* package);
-/* How many tensors torchdyn_call takes and gives, at most. */
+/* How many tensors a call takes and gives, at most. */
 TORCHDYN_API size_t torchdyn_input_count(const torchdyn_package* package);
 TORCHDYN_API size_t torchdyn_output_count(const torchdyn_package* package);
 
@@ -74,13 +79,25 @@ TORCHDYN_API torchdyn_status torchdyn_call(const torchdyn_package* package,
                                            struct DLManagedTensor** outputs, size_t capacity,
                                            size_t* count, char** error);
 
-/* Writes the package with its weights as they are now: changed by calls, or trained. */
+/* Since 2. The same of one of several functions of a package; torchdyn_call is that of "forward". A
+ * name lives as long as the package; null where there is none of that index. */
+TORCHDYN_API torchdyn_status torchdyn_call_method(const torchdyn_package* package,
+                                                  const char* method, const void* const* inputs,
+                                                  size_t input_count,
+                                                  struct DLManagedTensor** outputs, size_t capacity,
+                                                  size_t* count, char** error);
+TORCHDYN_API size_t torchdyn_method_count(const torchdyn_package* package);
+TORCHDYN_API const char* torchdyn_method_name(const torchdyn_package* package, size_t index);
+
+/* Writes the package with its weights, and what its optimizer keeps, as they are now: changed by
+ * calls, or trained. */
 TORCHDYN_API torchdyn_status torchdyn_save(const torchdyn_package* package, const char* path,
                                            char** error);
 
 /* Training (torchdyn alone): forward, backward and the optimizer's step as one call, on a package
  * whose first output is the loss and that has its backward. `optimizer` is "sgd lr=0.1
- * momentum=0.9" or "adamw lr=0.001 weight_decay=0.1"; torchdyn/package.h lists the settings. The
+ * momentum=0.9" or "adamw lr=0.001 weight_decay=0.1"; torchdyn/package.h lists the settings. Null:
+ * the optimizer that the package brings, which goes on from where it was saved (since 2). The
  * package lives on when it is freed, and sees each step. */
 typedef struct torchdyn_trainer torchdyn_trainer;
 TORCHDYN_API torchdyn_status torchdyn_train(const torchdyn_package* package, const char* optimizer,

@@ -1,21 +1,16 @@
 #include <algorithm>
-#include <set>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
-#include <c10/core/GradMode.h>
 
-#include "aten_bridge/base/assumption.h"
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 #include "aten_bridge/trace/convert.h"
 #include "inductor/runtime/aten/run.h"
-#include "torchdyn/package.h"
-#include "torchdyn/package/plain/package_file.h"
+#include "torchdyn/package/loaded_package.h"
 #include "torchdyn/package/results.h"
-#include "torchdyn/program.h"
 
 namespace torchdyn {
 namespace {
@@ -30,38 +25,27 @@ T value_of(absl::StatusOr<T> value, std::string_view what) {
   throw PackageError(str_cat(what, ": ", std::string(value.status().message())));
 }
 
-struct LoadedVariant {
-  PackagedVariant described;
-  std::vector<at::Tensor> weights;  // one an input; undefined for arguments
-  std::unique_ptr<const Program> program;
-};
-
 std::vector<int64_t> constants(const std::vector<SymExpr>& exprs) {
   std::vector<int64_t> values;
   for (const SymExpr& e : exprs) values.push_back(e.as_constant());
   return values;
 }
 
-}  // namespace
-
-struct Package::Impl {
-  std::shared_ptr<const PackageFile> file;
-  std::vector<LoadedVariant> variants;
-  std::vector<std::pair<std::string, at::Tensor>> weights;  // by name
-};
-
-namespace {
-
 class Loader {
  public:
-  explicit Loader(const std::string& path)
-      : path_(path), file_(value_of(PackageFile::open(path), "torchdyn::load")) {}
+  Loader(const std::string& path, const LoadOptions& options)
+      : path_(path),
+        file_(value_of(PackageFile::open(path, options.public_key), "torchdyn::load")) {}
 
   std::shared_ptr<const Package::Impl> load() {
     auto impl = std::make_shared<Package::Impl>();
     impl->file = file_;
-    for (const PackagedVariant& variant : file_->manifest().variants)
-      impl->variants.push_back(load_variant(variant));
+    for (const PackagedMethod& method : file_->manifest().methods) {
+      LoadedMethod& loaded = impl->methods.emplace_back();
+      loaded.name = method.name;
+      for (const PackagedVariant& v : method.variants) loaded.variants.push_back(load_variant(v));
+    }
+    if (const auto& optimizer = file_->manifest().optimizer) load_state(*optimizer, *impl);
     impl->weights = std::move(weights_in_order_);
     return impl;
   }
@@ -86,18 +70,36 @@ class Loader {
     return loaded;
   }
 
-  // A tensor over the mapped file; one and the same for every variant.
+  // A tensor over bytes of the mapped file, or, on a GPU, a copy of it.
+  at::Tensor over(std::string_view bytes, const TensorType& type) const {
+    return at::from_blob(
+               const_cast<char*>(bytes.data()), constants(type.sizes), constants(type.strides),
+               [file = file_](void*) {}, aten_bridge::to_scalar_type(type.dtype))
+        .to(aten_bridge::to_c10_device(type.device));
+  }
+
+  // One and the same for every variant.
   at::Tensor weight(const PackagedInput& input) {
     if (auto known = weights_.find(input.name); known != weights_.end()) return known->second;
-    at::Tensor tensor = at::from_blob(
-        const_cast<char*>(file_->weight(input).data()), constants(input.type.sizes),
-        constants(input.type.strides), [file = file_](void*) {},
-        aten_bridge::to_scalar_type(input.type.dtype));
-    tensor = tensor.to(aten_bridge::to_c10_device(input.type.device));  // the CPU's stays in place
+    at::Tensor tensor = over(file_->weight(input.name), input.type);
     if (input.requires_grad) tensor.requires_grad_(true);
     weights_.emplace(input.name, tensor);
     weights_in_order_.emplace_back(input.name, tensor);
     return tensor;
+  }
+
+  void load_state(const PackagedOptimizer& optimizer, Package::Impl& impl) const {
+    const auto& stored = file_->optimizer_state();
+    for (const char* number : {"step", "lr"})
+      impl.optimizer_state[number] =
+          over(stored.at(number).bytes, {stored.at(number).dtype, {}, {}, {}});
+    for (const PackagedVariant* v : file_->variants())
+      for (const PackagedInput& input : v->inputs)
+        for (const std::string& state : optimizer.state) {
+          const std::string name = str_cat(state, "/", input.name);
+          if (!input.argument && input.requires_grad && !impl.optimizer_state.contains(name))
+            impl.optimizer_state[name] = over(stored.at(name).bytes, input.type);
+        }
   }
 
   std::shared_ptr<const CompiledGraph> compiled(const PackagedVariant& v,
@@ -137,78 +139,29 @@ class Loader {
   std::vector<std::pair<std::string, at::Tensor>> weights_in_order_;
 };
 
-// ---- Calls
-// ----------------------------------------------------------------------------------------
-
-Verdict is_plain(const at::Tensor& t, int argument) {
-  if (!t.defined()) return Verdict::no(str_cat("input ", argument, " is undefined"));
-  if (t.layout() == c10::kStrided && !t.is_conj() && !t.is_neg() && t.has_storage())
-    return Verdict::yes();
-  return Verdict::no(str_cat("input ", argument, " is no plain tensor"));
-}
-
-// A call that changes an input reads no other one's memory for it.
-Verdict are_apart(const std::vector<at::Tensor>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (inputs[i].is_alias_of(inputs[j]))
-        return Verdict::no("inputs share memory, and the function changes one");
-  return Verdict::yes();
-}
-
-// What one call runs with.
-struct Bound {
-  std::vector<int64_t> sizes;  // s0, s1, ...
-  std::vector<at::Tensor> inputs;
-};
-
-// Whether a variant takes the arguments; then `bound` is what it runs with.
-Verdict takes(const LoadedVariant& variant, const std::vector<at::Tensor>& arguments,
-              Bound& bound) {
-  const PackagedVariant& v = variant.described;
-  std::vector<TensorType> types;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (auto plain = is_plain(arguments[i], static_cast<int>(i)); !plain) return plain;
-    types.push_back(aten_bridge::type_of(arguments[i]));
-  }
-  if (auto fits = check_arguments(v, types, bound.sizes); !fits) return fits;
-  bound.inputs = variant.weights;
-  for (size_t i = 0; i < bound.inputs.size(); ++i) {
-    const PackagedInput& input = v.inputs[i];
-    if (!input.argument) continue;
-    const at::Tensor& t = arguments[*input.argument];
-    const bool loses_gradient = c10::GradMode::is_enabled() && t.requires_grad();
-    if (loses_gradient && !(v.trains && input.requires_grad))
-      return Verdict::no(str_cat("input ", *input.argument, " (", input.name,
-                                 ") requires a gradient, and did not when it was saved"));
-    bound.inputs[i] = t;
-  }
-  return v.mutations.empty() ? Verdict::yes() : are_apart(bound.inputs);
+// What lies elsewhere than in the file's pages (on a GPU) is copied there.
+void put_back(const at::Tensor& tensor, std::string_view bytes) {
+  void* place = const_cast<char*>(bytes.data());
+  if (tensor.const_data_ptr() == place) return;
+  at::from_blob(place, tensor.sizes(), tensor.strides(), tensor.scalar_type())
+      .copy_(tensor.detach());
 }
 
 }  // namespace
 
-std::vector<at::Tensor> Package::operator()(const std::vector<at::Tensor>& arguments) const {
-  std::string reason = "the package is empty";
-  // Those that were captured with gradients on, or off, as they are now, come first.
-  for (const bool as_now : {true, false}) {
-    for (const LoadedVariant& variant : impl_->variants) {
-      if ((variant.described.grad_mode == c10::GradMode::is_enabled()) != as_now) continue;
-      Bound bound;
-      if (auto fits = takes(variant, arguments, bound); !fits) {
-        if (as_now || reason == "the package is empty") reason = fits.reason();
-        continue;
-      }
-      try {
-        return variant.program->run(bound.sizes, bound.inputs).tensors;
-      } catch (const aten_bridge::EagerRaises& error) {
-        throw PackageError(error.what());
-      } catch (const aten_bridge::AssumptionFailed& error) {
-        reason = error.what();
-      }
-    }
+std::shared_ptr<const Package::Impl> load_parts(const std::string& path,
+                                                const LoadOptions& options) {
+  try {
+    return Loader(path, options).load();
+  } catch (const aten_bridge::InternalError& error) {  // a text that breaks a law
+    throw PackageError(str_cat(path, ": ", error.what()));
   }
-  throw PackageError(reason);
+}
+
+const LoadedMethod& find(const Package::Impl& package, std::string_view name) {
+  for (const LoadedMethod& method : package.methods)
+    if (method.name == name) return method;
+  throw PackageError(no_method(package.file->manifest(), name));
 }
 
 const std::vector<std::pair<std::string, at::Tensor>>& Package::weights() const& {
@@ -224,28 +177,22 @@ std::vector<at::Tensor> Package::parameters() const {
 
 std::string Package::manifest() const { return std::string(impl_->file->manifest_text()); }
 
+std::vector<std::string> Package::methods() const {
+  std::vector<std::string> names;
+  for (const LoadedMethod& method : impl_->methods) names.push_back(method.name);
+  return names;
+}
+
 void Package::save(const std::string& path) const {
-  // A weight that lies elsewhere than in the file's pages (on a GPU) is copied there.
-  std::set<std::string> copied;
-  for (const PackagedVariant& v : impl_->file->manifest().variants)
-    for (const PackagedInput& input : v.inputs) {
-      if (input.argument || !copied.insert(input.name).second) continue;
-      void* place = const_cast<char*>(impl_->file->weight(input).data());
-      for (const auto& [name, tensor] : impl_->weights)
-        if (name == input.name && tensor.const_data_ptr() != place)
-          at::from_blob(place, tensor.sizes(), tensor.strides(), tensor.scalar_type())
-              .copy_(tensor.detach());
-    }
+  for (const auto& [name, tensor] : impl_->weights) put_back(tensor, impl_->file->weight(name));
+  for (const auto& [name, tensor] : impl_->optimizer_state)
+    put_back(tensor, impl_->file->optimizer_state().at(name).bytes);
   const absl::Status written = impl_->file->write(path);
   if (!written.ok()) throw PackageError(std::string(written.message()));
 }
 
-Package load(const std::string& path) {
-  try {
-    return Package(Loader(path).load());
-  } catch (const aten_bridge::InternalError& error) {  // a text that breaks a law
-    throw PackageError(str_cat(path, ": ", error.what()));
-  }
+Package load(const std::string& path, const LoadOptions& options) {
+  return Package(load_parts(path, options));
 }
 
 }  // namespace torchdyn

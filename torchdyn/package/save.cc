@@ -1,8 +1,11 @@
 #include "torchdyn/package/save.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/nn/module.h>
 #include <torch/version.h>
 
@@ -15,6 +18,7 @@
 #include "torchdyn/package.h"
 #include "torchdyn/package/format/container.h"
 #include "torchdyn/package/format/manifest.h"
+#include "torchdyn/package/optimizer_step.h"
 #include "torchdyn/package/results.h"
 #include "torchdyn/package/stored_weights.h"
 #include "torchdyn/variant.h"
@@ -86,8 +90,12 @@ void check_memory(const PackagedVariant& variant, const std::vector<at::Tensor>&
 
 class Saver {
  public:
-  Saver(Numerics numerics, const std::string& structure) : numerics_(numerics) {
-    manifest_.structure = structure;
+  explicit Saver(Numerics numerics) : numerics_(numerics) {}
+
+  // The method that variants are added to from now on.
+  void begin(const std::string& method, const std::string& structure) {
+    if (find_method(manifest_, method)) throw PackageError("two methods named " + method);
+    manifest_.methods.push_back({method, structure, {}});
   }
 
   void add(const VariantToSave& saved) {
@@ -96,7 +104,7 @@ class Saver {
       throw PackageError("sizes that vary with a number among the arguments are not kept");
     const Captured& captured = variant.program->captured();
     PackagedVariant v;
-    v.name = std::to_string(manifest_.variants.size());
+    v.name = std::to_string(variants_++);
     v.trains = captured.joint.tangents > 0;
     v.grad_mode = variant.grad_mode;
     if (variant.sizes) v.symbols = static_cast<int>(variant.sizes->sizes().samples[0].size());
@@ -110,18 +118,40 @@ class Saver {
     add_training(*variant.program, v);
     add_graphs(variant, v);
     add_inputs(saved, v);
-    manifest_.variants.push_back(std::move(v));
+    manifest_.methods.back().variants.push_back(std::move(v));
   }
 
-  void write(const std::string& path) {
+  // A method of its own, and zeros for what it keeps.
+  void add_optimizer(const std::string& text) {
+    const OptimizerStep step(text);
+    std::vector<StepKind> kinds;
+    for (const auto& [name, tensor] : trained_) {
+      const StepKind kind(tensor.scalar_type(), tensor.device());
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    }
+    if (kinds.empty()) throw PackageError("there are no parameters that are trained");
+    begin(std::string(kStepMethod), "");
+    for (const auto& call : step.compile(kinds))
+      add({&call->variant(), std::vector<at::Tensor>(call->tensor_count()), {}});
+    manifest_.optimizer = PackagedOptimizer{step.text(), step.state()};
+    keep(optimizer_state_.add("step", at::scalar_tensor(0, at::kFloat)));
+    keep(optimizer_state_.add("lr", at::scalar_tensor(step.learning_rate(), at::kDouble)));
+    for (const auto& [name, tensor] : trained_)
+      for (const std::string& state : step.state())
+        keep(optimizer_state_.add(str_cat(state, "/", name),
+                                  at::zeros_like(tensor, tensor.options().device(at::kCPU))));
+  }
+
+  void write(const std::string& path, const std::vector<std::string>& targets) {
     std::vector<const Graph*> graphs;
     for (const NamedGraph& g : compiled_) graphs.push_back(&g.graph);
-    auto ahead = inductor::compile_ahead(graphs, numerics_);
+    auto ahead = inductor::compile_ahead(graphs, numerics_, targets);
     if (!ahead.ok()) throw PackageError(std::string(ahead.status().message()));
     manifest_.producer = str_cat("torchdyn ", TORCHDYN_VERSION);
     manifest_.torch = TORCH_VERSION;
-    manifest_.target = ahead->target;
-    manifest_.calls_sleef = ahead->binary.find("Sleef_") != std::string::npos;
+    manifest_.targets = ahead->targets;
+    for (const std::string& binary : ahead->binaries)
+      manifest_.calls_sleef |= binary.find("Sleef_") != std::string::npos;
 
     std::vector<std::pair<std::string, std::string>> texts;
     for (size_t i = 0; i < compiled_.size(); ++i)
@@ -133,14 +163,15 @@ class Saver {
     const std::string manifest = to_json(manifest_);
     std::vector<SectionToWrite> sections = {{"manifest.json", {manifest}}};
     for (const auto& [name, text] : texts) sections.push_back({name, {text}});
-    if (!ahead->binary.empty())
-      sections.push_back({kernels_section(ahead->target), {ahead->binary}});
+    for (size_t i = 0; i < ahead->binaries.size(); ++i)
+      sections.push_back({kernels_section(ahead->targets[i]), {ahead->binaries[i]}});
     sections.push_back({"weights.safetensors", *weights});
+    auto state = optimizer_state_.section();
+    if (!state.ok()) throw PackageError(std::string(state.status().message()));
+    if (manifest_.optimizer) sections.push_back({"optimizer.safetensors", *state});
     const absl::Status written = write_container(path, sections);
     if (!written.ok()) throw PackageError(std::string(written.message()));
   }
-
-  bool has_any() const { return !manifest_.variants.empty(); }
 
  private:
   void add_training(const Program& program, PackagedVariant& v) const {
@@ -201,14 +232,23 @@ class Saver {
                                  " when it was compiled, and is ",
                                  print(aten_bridge::type_of(tensor))));
     input.requires_grad = tensor.requires_grad();
-    if (auto kept = weights_.add(input.name, tensor); !kept) throw PackageError(kept.reason());
+    if (weights_.has_another(input.name, tensor))  // of a method before
+      input.name = str_cat(manifest_.methods.back().name, "/", input.name);
+    keep(weights_.add(input.name, tensor));
+    if (input.requires_grad) trained_.emplace(input.name, tensor);
+  }
+
+  static void keep(const aten_bridge::Verdict& kept) {
+    if (!kept) throw PackageError(kept.reason());
   }
 
   const Numerics numerics_;
   Manifest manifest_;
   std::vector<NamedGraph> compiled_;
   std::vector<std::pair<std::string, std::string>> graph_texts_;  // by section
-  StoredWeights weights_;
+  StoredWeights weights_, optimizer_state_;
+  std::map<std::string, at::Tensor> trained_;  // weights, by name
+  int variants_ = 0;
 };
 
 }  // namespace
@@ -233,19 +273,36 @@ VariantToSave with_state(const Variant& variant, const Options& options) {
   return saved;
 }
 
-void save_variants(const std::vector<VariantToSave>& variants, Numerics numerics,
-                   const std::string& structure, const std::string& path) {
+void save_methods(const std::vector<MethodToSave>& methods, Numerics numerics,
+                  const SaveOptions& options, const std::string& path) {
   const aten_bridge::HoldOffExit hold;
-  Saver saver(numerics, structure);
-  std::string reason = "it was not called yet";
-  for (const VariantToSave& saved : variants) {
-    if (saved.variant->eager_reason.empty())
-      saver.add(saved);
-    else
-      reason = "its calls run in eager: " + saved.variant->eager_reason;
+  Saver saver(numerics);
+  for (const MethodToSave& method : methods) {
+    saver.begin(method.name, method.structure);
+    std::string reason = "it was not called yet";
+    bool has_any = false;
+    for (const VariantToSave& saved : method.variants) {
+      if (saved.variant->eager_reason.empty())
+        saver.add(saved);
+      else
+        reason = "its calls run in eager: " + saved.variant->eager_reason;
+      has_any |= saved.variant->eager_reason.empty();
+    }
+    if (!has_any) throw PackageError("nothing to save: " + reason);
   }
-  if (!saver.has_any()) throw PackageError("nothing to save: " + reason);
-  saver.write(path);
+  if (!options.optimizer.empty()) saver.add_optimizer(options.optimizer);
+  saver.write(path, options.targets);
+}
+
+void save(const std::vector<Method>& methods, const std::string& path, const SaveOptions& options) {
+  if (methods.empty()) throw PackageError("nothing to save: there is no method");
+  std::vector<MethodToSave> to_save;
+  for (const Method& method : methods) {
+    if (method.engine->numerics() != methods[0].engine->numerics())
+      throw PackageError("methods of one package have one option `numerics`");
+    to_save.push_back({method.name, "", method.engine->variants_to_save()});
+  }
+  save_methods(to_save, methods[0].engine->numerics(), options, path);
 }
 
 }  // namespace torchdyn

@@ -1,5 +1,6 @@
-// Variants of a compiled function as a package.
-//   save_variants({{&variant, tensors, names}}, Numerics::kDefault, "", "model.td");
+// Variants of compiled functions as a package.
+//   save_methods({{"forward", "", {{&variant, tensors, names}}}}, Numerics::kDefault, {},
+//   "model.td");
 #pragma once
 
 #include <string>
@@ -14,6 +15,7 @@ class Tensor;
 namespace torchdyn {
 
 struct Options;
+struct SaveOptions;
 struct Variant;
 
 // A variant and the tensors of a call that it serves: those that go into the package; undefined
@@ -24,11 +26,17 @@ struct VariantToSave {
   std::vector<std::string> names;  // of the tensors; empty: those of the graph's inputs
 };
 
+struct MethodToSave {
+  std::string name;
+  std::string structure;  // PackagedMethod::structure
+  std::vector<VariantToSave> variants;
+};
+
 // With a function's modules and declared state. PackageError where a module is gone.
 VariantToSave with_state(const Variant& variant, const Options& options);
 
-// Those that run in eager are left out. `structure`: Manifest::structure. Throws PackageError.
-void save_variants(const std::vector<VariantToSave>& variants, aten_bridge::Numerics numerics,
-                   const std::string& structure, const std::string& path);
+// Variants that run in eager are left out. Throws PackageError.
+void save_methods(const std::vector<MethodToSave>& methods, aten_bridge::Numerics numerics,
+                  const SaveOptions& options, const std::string& path);
 
 }  // namespace torchdyn

@@ -12,12 +12,16 @@ namespace torchdyn {
 using aten_bridge::str_cat;
 using aten_bridge::Verdict;
 
+bool StoredWeights::has_another(const std::string& name, const at::Tensor& tensor) const {
+  for (const Weight& known : weights_)
+    if (known.name == name) return !known.tensor.is_same(tensor);
+  return false;
+}
+
 Verdict StoredWeights::add(const std::string& name, const at::Tensor& tensor) {
-  for (const Weight& known : weights_) {
-    if (known.name != name) continue;
-    if (known.tensor.is_same(tensor)) return Verdict::yes();
-    return Verdict::no(str_cat("two weights named ", name));
-  }
+  if (has_another(name, tensor)) return Verdict::no(str_cat("two weights named ", name));
+  for (const Weight& known : weights_)
+    if (known.name == name) return Verdict::yes();
   if (tensor.layout() != c10::kStrided || tensor.is_mkldnn() || tensor.is_conj() || tensor.is_neg())
     return Verdict::no(str_cat("weight ", name, " has a layout that packages do not keep"));
   if (!tensor.is_non_overlapping_and_dense())

@@ -20,6 +20,7 @@ class StoredWeights {
  public:
   // No: another tensor has the name, or the tensor is not one whose memory can be kept.
   aten_bridge::Verdict add(const std::string& name, const at::Tensor& tensor);
+  bool has_another(const std::string& name, const at::Tensor& tensor) const;
   // Header and bytes, which live as long as this.
   absl::StatusOr<std::vector<std::string_view>> section();
 

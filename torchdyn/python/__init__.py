@@ -18,12 +18,12 @@ from torchdyn.compiler import (  # noqa: E402
 from torchdyn.calls import CompiledCall, compile_calls  # noqa: E402
 from torchdyn.extend import register_decomposition, register_lowering  # noqa: E402
 from torchdyn.explanation import Explanation, explain  # noqa: E402
-from torchdyn.saved import Package, PackageError, load, package  # noqa: E402
+from torchdyn.saved import Package, PackageError, Trainer, load, package  # noqa: E402
 from torchdyn import _C  # noqa: E402
 from torchdyn.options import config  # noqa: E402
 
 __version__ = _build.VERSION
-__all__ = ["CompiledCall", "Explanation", "Package", "PackageError", "__version__", "allow_in_graph",
+__all__ = ["CompiledCall", "Explanation", "Package", "PackageError", "Trainer", "__version__", "allow_in_graph",
            "backend", "compile", "compile_calls", "compile_count", "config", "disable", "element",
            "explain", "list_backends", "load", "package", "register_backend",
            "register_decomposition", "register_lowering", "reset"]

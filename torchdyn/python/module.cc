@@ -67,25 +67,35 @@ std::optional<Tensors> results_of(const CompiledCall& call, const Tensors& tenso
   }
 }
 
-// Of each call, the first tensors are arguments, the others these weights.
-void save_calls(const std::vector<const CompiledCall*>& calls,
-                const std::vector<std::pair<std::string, at::Tensor>>& weights,
-                const std::map<std::string, std::string>& options, const std::string& structure,
-                const std::string& path) {
+// A function of a package: name, structure, calls, weights. Of each call, the first tensors are
+// arguments, the others the weights.
+using PythonMethod = std::tuple<std::string, std::string, std::vector<const CompiledCall*>,
+                                std::vector<std::pair<std::string, at::Tensor>>>;
+
+MethodToSave to_save(const PythonMethod& method) {
+  const auto& [name, structure, calls, weights] = method;
   std::vector<VariantToSave> variants;
   for (const CompiledCall* call : calls) {
     VariantToSave saved{&call->variant(), {}, {}};
     saved.tensors.resize(call->tensor_count() - weights.size());
     saved.names.resize(saved.tensors.size());
-    for (const auto& [name, tensor] : weights) {
+    for (const auto& [weight, tensor] : weights) {
       saved.tensors.push_back(tensor);
-      saved.names.push_back(name);
+      saved.names.push_back(weight);
     }
     variants.push_back(std::move(saved));
   }
+  return {name, structure, std::move(variants)};
+}
+
+void save_calls(const std::vector<PythonMethod>& methods,
+                const std::map<std::string, std::string>& options, const std::string& optimizer,
+                const std::vector<std::string>& targets, const std::string& path) {
+  std::vector<MethodToSave> list;
+  for (const PythonMethod& method : methods) list.push_back(to_save(method));
   const Numerics numerics = options_of(options).numerics;
   const py::gil_scoped_release no_gil;
-  save_variants(variants, numerics, structure, path);
+  save_methods(list, numerics, {optimizer, targets}, path);
 }
 
 py::list graphs_of(const Explanation::Variant& variant) {
@@ -171,16 +181,29 @@ PYBIND11_MODULE(_C, module) {
              py::arg("sizes") = std::vector<std::optional<PythonSizes>>(),
              "Traces each (callable, tensors) of the list, callable(*tensors) -> list of tensors, "
              "and compiles all of them together; `sizes`: those of each that may vary.");
-  module.def("save_calls", &save_calls, py::arg("calls"), py::arg("weights"), py::arg("options"),
-             py::arg("structure"), py::arg("path"),
-             "Writes compiled calls as a package; PackageError, a RuntimeError, says why not.");
+  module.def("save_calls", &save_calls, py::arg("methods"), py::arg("options"),
+             py::arg("optimizer"), py::arg("targets"), py::arg("path"),
+             "Writes compiled calls as a package, of each method its name, structure, calls and "
+             "weights by name; PackageError, a RuntimeError, says why not.");
   py::register_exception<PackageError>(module, "PackageError", PyExc_RuntimeError);
   py::class_<Package>(module, "Package", "A loaded package, over flat lists of tensors.")
-      .def(py::init(&load), py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def(py::init([](const std::string& path, const std::string& public_key) {
+             return load(path, {public_key});
+           }),
+           py::arg("path"), py::arg("public_key") = "", py::call_guard<py::gil_scoped_release>())
       .def("__call__", &Package::operator(), py::arg("tensors"),
            py::call_guard<py::gil_scoped_release>())
+      .def("call", &Package::call, py::arg("method"), py::arg("tensors"),
+           py::call_guard<py::gil_scoped_release>())
+      .def("save", &Package::save, py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("methods", &Package::methods)
       .def_property_readonly("weights", [](const Package& p) { return p.weights(); })
       .def_property_readonly("manifest", &Package::manifest);
+  py::class_<Trainer>(module, "Trainer", "Training steps of a package.")
+      .def(py::init<Package, const std::string&>(), py::arg("package"), py::arg("optimizer"),
+           py::call_guard<py::gil_scoped_release>())
+      .def("step", &Trainer::step, py::arg("tensors"), py::call_guard<py::gil_scoped_release>())
+      .def("set_learning_rate", &Trainer::set_learning_rate, py::arg("rate"));
   module.def(
       "default_options", [] { return aten_bridge::print(aten_bridge::Options()); },
       "\"fullgraph=false recompile_limit=8\": every option's name and default.");

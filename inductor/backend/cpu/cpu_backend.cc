@@ -47,14 +47,16 @@ class CpuBackend final : public DeviceBackend {
     return compile_shared_object(*compiler, files);
   }
 
-  absl::Status build_for_target(const BuildFiles& files) const override {
+  absl::Status build_for_target(const BuildFiles& files, const std::string& target) const override {
+    if (!is_processor_level(target))
+      return absl::InvalidArgumentError(target + " is no target of this processor's kind");
     auto compiler = host_compiler();
     if (!compiler.ok()) return compiler.status();
     // Without symbols, of which one is the source's temporary name; with libm, which may not be
     // where whoever loads it looks.
     return compile_shared_object(
         *compiler, files,
-        {"-march=" + target(), "-s", "-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"});
+        {"-march=" + target, "-s", "-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"});
   }
   std::string target() const override { return processor_level(); }
 

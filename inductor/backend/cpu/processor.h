@@ -13,5 +13,7 @@ namespace inductor {
 std::string processor_level();
 
 bool runs_here(std::string_view level);
+// Whether such processors are of this machine's architecture, older or newer ones.
+bool is_processor_level(std::string_view name);
 
 }  // namespace inductor

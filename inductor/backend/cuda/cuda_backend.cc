@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 
 #include "inductor/backend/cuda/cubin.h"
+#include "inductor/backend/cuda/cuda_target.h"
 #include "inductor/backend/cuda/driver.h"
 #include "inductor/backend/cuda/nvrtc.h"
 #include "inductor/backend/cuda/nvrtc_worker.h"
@@ -43,6 +44,15 @@ class CudaBackend final : public DeviceBackend {
     auto nvrtc = find_nvrtc();
     if (!nvrtc.ok()) return nvrtc.status();
     return compile_cubin_anywhere(*nvrtc, capability_, files);
+  }
+  absl::Status build_for_target(const BuildFiles& files, const std::string& target) const override {
+    const auto gpu = parse_cuda_target(target);
+    if (!gpu || gpu->capability < kOldest)
+      return absl::InvalidArgumentError(target + " is no target of a GPU that is served");
+    auto nvrtc = find_nvrtc();
+    if (!nvrtc.ok()) return nvrtc.status();
+    return gpu->is_ptx ? compile_ptx(*nvrtc, gpu->capability, files)
+                       : compile_cubin(*nvrtc, gpu->capability, files);
   }
 
   absl::StatusOr<std::vector<Launcher>> load(const std::string& file,

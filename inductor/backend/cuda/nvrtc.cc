@@ -63,6 +63,8 @@ struct Functions {
   int (*nvrtcGetProgramLog)(void* program, char* log);
   int (*nvrtcGetCUBINSize)(void* program, size_t* size);
   int (*nvrtcGetCUBIN)(void* program, char* cubin);
+  int (*nvrtcGetPTXSize)(void* program, size_t* size);
+  int (*nvrtcGetPTX)(void* program, char* ptx);
 };
 
 absl::StatusOr<Functions> load(const std::string& nvrtc) {
@@ -91,6 +93,8 @@ absl::StatusOr<Functions> load(const std::string& nvrtc) {
   RESOLVE(nvrtcGetProgramLog);
   RESOLVE(nvrtcGetCUBINSize);
   RESOLVE(nvrtcGetCUBIN);
+  RESOLVE(nvrtcGetPTXSize);
+  RESOLVE(nvrtcGetPTX);
 #undef RESOLVE
   if (!missing.empty())
     return absl::NotFoundError(absl::StrCat(nvrtc, " is no NVRTC that serves: it lacks ", missing));
@@ -121,8 +125,9 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  int compile(int target) {
-    const std::string arch = absl::StrCat("-arch=sm_", target);
+  // `target`: "sm_90", "compute_90".
+  int compile(const std::string& target) {
+    const std::string arch = absl::StrCat("-arch=", target);
     std::vector<const char*> options(std::begin(kFlags), std::end(kFlags));
     options.push_back(arch.c_str());
     return functions_.nvrtcCompileProgram(program_, static_cast<int>(options.size()),
@@ -134,6 +139,7 @@ class Program {
     return text;
   }
   std::string cubin() const { return read(functions_.nvrtcGetCUBINSize, functions_.nvrtcGetCUBIN); }
+  std::string ptx() const { return read(functions_.nvrtcGetPTXSize, functions_.nvrtcGetPTX); }
 
  private:
   std::string read(int (*get_size)(void*, size_t*), int (*get)(void*, char*)) const {
@@ -152,6 +158,27 @@ absl::Status write_file(const std::string& path, const std::string& bytes) {
   file << bytes;
   file.close();
   return file ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("cannot write ", path));
+}
+
+// `prefix`: of the target, before its capability; `result` takes what was asked for.
+absl::Status compile(const std::string& nvrtc, int capability, const BuildFiles& files,
+                     std::string_view prefix, std::string (Program::*result)() const) {
+  auto functions = load(nvrtc);
+  if (!functions.ok()) return functions.status();
+  auto known = target_for(*functions, capability);
+  if (!known.ok()) return known.status();
+  const std::string target = absl::StrCat(absl::string_view(prefix.data(), prefix.size()), *known);
+  std::ifstream source(files.source, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(source), {});
+  if (!source) return absl::UnavailableError(absl::StrCat("cannot read ", files.source));
+
+  Program program(*functions, text, files.source);
+  const int error = program.compile(target);
+  if (absl::Status written = write_file(files.log, program.log()); !written.ok()) return written;
+  if (!error) return write_file(files.binary, (program.*result)());
+  const std::string message =
+      absl::StrCat("NVRTC failed for ", target, " with ", functions->nvrtcGetErrorString(error));
+  return error == kRejected ? absl::InvalidArgumentError(message) : absl::UnavailableError(message);
 }
 
 }  // namespace
@@ -190,21 +217,11 @@ std::string nvrtc_identity(const std::string& nvrtc) {
 }
 
 absl::Status compile_cubin(const std::string& nvrtc, int capability, const BuildFiles& files) {
-  auto functions = load(nvrtc);
-  if (!functions.ok()) return functions.status();
-  auto target = target_for(*functions, capability);
-  if (!target.ok()) return target.status();
-  std::ifstream source(files.source, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(source), {});
-  if (!source) return absl::UnavailableError(absl::StrCat("cannot read ", files.source));
+  return compile(nvrtc, capability, files, "sm_", &Program::cubin);
+}
 
-  Program program(*functions, text, files.source);
-  const int error = program.compile(*target);
-  if (absl::Status written = write_file(files.log, program.log()); !written.ok()) return written;
-  if (!error) return write_file(files.binary, program.cubin());
-  const std::string message = absl::StrCat("NVRTC failed for sm_", *target, " with ",
-                                           functions->nvrtcGetErrorString(error));
-  return error == kRejected ? absl::InvalidArgumentError(message) : absl::UnavailableError(message);
+absl::Status compile_ptx(const std::string& nvrtc, int capability, const BuildFiles& files) {
+  return compile(nvrtc, capability, files, "compute_", &Program::ptx);
 }
 
 }  // namespace inductor

@@ -27,5 +27,7 @@ std::string nvrtc_identity(const std::string& nvrtc);
 // kind, for the newest of those. InvalidArgument: it rejected the source, with its words in the
 // log.
 absl::Status compile_cubin(const std::string& nvrtc, int capability, const BuildFiles& files);
+// PTX for that capability, which drivers compile for later ones.
+absl::Status compile_ptx(const std::string& nvrtc, int capability, const BuildFiles& files);
 
 }  // namespace inductor

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "inductor/backend/cpu/processor.h"
+#include "inductor/backend/cuda/cuda_target.h"
 #include "inductor/backend/cuda/driver.h"
 
 namespace inductor {
@@ -12,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string reason(std::string_view target) {
-  return std::string(load_packaged_kernels(target, 0, "", {}).status().message());
+  return std::string(runs_on_this_machine(target, 0).message());
 }
 
 TEST(PackagedKernels, AreNotLoadedOnAnotherMachine) {
@@ -30,9 +31,23 @@ TEST(PackagedKernels, RunOnTheProcessorThatTheyAreMadeFor) {
   EXPECT_FALSE(runs_here("x86-64-v9"));
 }
 
+TEST(PackagedKernels, OfHigherLevelsNeedThatProcessor) {
+  EXPECT_TRUE(is_processor_level("x86-64-v4"));
+  EXPECT_EQ(runs_here("x86-64-v4"), __builtin_cpu_supports("avx512vl") != 0);
+}
+
+TEST(PackagedKernels, OfAGpuRunOnLaterOnesOfTheirKindAndAsPtxOnAllLaterOnes) {
+  const CudaTarget cubin = *parse_cuda_target("sm_86"), ptx = *parse_cuda_target("compute_80");
+  EXPECT_TRUE(runs_on(cubin, 86) && runs_on(cubin, 89));
+  EXPECT_FALSE(runs_on(cubin, 80) || runs_on(cubin, 90));
+  EXPECT_TRUE(runs_on(ptx, 80) && runs_on(ptx, 90));
+  EXPECT_FALSE(runs_on(ptx, 75));
+  EXPECT_FALSE(parse_cuda_target("sm_") || parse_cuda_target("x86-64-v3"));
+}
+
 TEST(PackagedKernels, ThatAreDamagedAreTold) {
   EXPECT_THAT(
-      std::string(load_packaged_kernels(processor_level(), 0, "no library", {}).status().message()),
+      std::string(load_packaged_kernels(processor_level(), "no library", {}).status().message()),
       HasSubstr("cannot load a kernel"));
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -131,6 +132,32 @@ TEST_F(Clients, InCTrainWithTheBitsOfTheCompiledFunction) {
   const Package package = load(trained);
   for (const auto& [name, tensor] : package.weights())
     EXPECT_TRUE(tensor.equal(*linear->named_parameters().find(name))) << name;
+}
+
+TEST_F(Clients, InCTrainFor500StepsAtEagersLosses) {
+  torch::nn::Linear linear(33, 4);
+  auto loss_of = [linear](const Tensor& x) mutable { return linear(x).tanh().square().mean(); };
+  auto compiled = compile(loss_of, {.state = {linear}});
+  compiled(x_);
+  save(compiled, path(), {.optimizer = "adamw lr=0.01"});
+  std::ofstream(folder_.path() + "/in", std::ios::binary) << bytes_of(x_);
+  torch::optim::AdamW optimizer(linear->parameters(), torch::optim::AdamWOptions(0.01));
+  const std::string half = folder_.path() + "/half.td", trained = folder_.path() + "/trained.td";
+  std::istringstream losses(run(TORCHDYN_BIN "/c_training", "5 33 " + half + " own 250"));
+  for (int step = 0; step < 500; ++step) {
+    if (step == 250) {  // another process goes on
+      std::filesystem::rename(half, path());
+      losses.clear();
+      losses.str(run(TORCHDYN_BIN "/c_training", "5 33 " + trained + " own 250"));
+    }
+    optimizer.zero_grad();
+    const Tensor loss = loss_of(x_);
+    loss.backward();
+    optimizer.step();
+    std::string line;
+    ASSERT_TRUE(std::getline(losses, line)) << step << error();
+    ASSERT_NEAR(std::strtod(line.c_str(), nullptr), loss.item<double>(), 1e-6) << step;
+  }
 }
 
 TEST_F(Clients, AreToldWhatDoesNotFit) {

@@ -1,8 +1,10 @@
 /* Trains a package of one float matrix:
- * training PACKAGE ROWS COLUMNS TRAINED OPTIMIZER STEPS <input >losses */
+ * training PACKAGE ROWS COLUMNS TRAINED OPTIMIZER STEPS <input >losses
+ * OPTIMIZER may be "own": the package's. */
 #include <dlpack/dlpack.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "torchdyn/c_api/torchdyn.h"
 
@@ -34,7 +36,8 @@ int main(int argc, char** argv) {
   if (torchdyn_load(argv[1], &package, &error) != TORCHDYN_OK) return fail(error);
   if (torchdyn_train(package, "unknown", &trainer, &error) != TORCHDYN_INVALID_ARGUMENT) return 3;
   torchdyn_free_error(error);
-  if (torchdyn_train(package, argv[5], &trainer, &error) != TORCHDYN_OK) return fail(error);
+  const char* optimizer = strcmp(argv[5], "own") == 0 ? NULL : argv[5];
+  if (torchdyn_train(package, optimizer, &trainer, &error) != TORCHDYN_OK) return fail(error);
   for (int step = 0; step < atoi(argv[6]); ++step) {
     double loss = 0;
     if (torchdyn_train_step(trainer, inputs, 1, &loss, &error) != TORCHDYN_OK) return fail(error);

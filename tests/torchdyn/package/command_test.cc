@@ -1,6 +1,8 @@
 #include "torchdyn/package/command/command.h"
 
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -53,6 +55,22 @@ TEST_F(CommandTest, InspectsInWordsAndInJson) {
   EXPECT_THAT(out_, HasSubstr("  weight weight: f32[2, 3], gradient\n"));
   EXPECT_EQ(run({"inspect", path("a.td"), "--json"}), 0);
   EXPECT_EQ(nlohmann::json::parse(out_)["manifest"]["variants"][0]["arguments"], 1);
+}
+
+TEST_F(CommandTest, SignsAndVerifiesSignatures) {
+  const std::string key = path("private.pem"), public_key = path("public.pem");
+  if (std::system(("openssl genpkey -algorithm ed25519 -out " + key + " 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "no openssl";
+  ASSERT_EQ(std::system(("openssl pkey -in " + key + " -pubout -out " + public_key).c_str()), 0);
+  EXPECT_EQ(run({"verify", path("a.td"), "--key", public_key}), 1);
+  EXPECT_EQ(out_, "the package is not signed\n");
+  EXPECT_EQ(run({"sign", path("a.td"), "--key", key, "--output", path("s.td")}), 0) << err_;
+  EXPECT_EQ(run({"verify", path("s.td"), "--key", public_key}), 0) << out_;
+  std::ifstream file(public_key);
+  const std::string pem{std::istreambuf_iterator<char>(file), {}};
+  const at::NoGradGuard no_grad;
+  EXPECT_TRUE(load(path("s.td"), {pem})({x_})[0].equal(load(path("a.td"))({x_})[0]));
+  EXPECT_THROW(load(path("a.td"), {pem}), PackageError);
 }
 
 TEST_F(CommandTest, VerifiesEveryByteOfAWeight) {

@@ -397,6 +397,66 @@ TEST_F(PackageTest, IsCalledByManyThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_F(PackageTest, HoldsSeveralMethodsOfOneModel) {
+  Net net;
+  auto encode = compile([net](const Tensor& tokens) mutable { return net->embedding(tokens); },
+                        {.state = {net}});
+  auto whole = compile(net);
+  const at::NoGradGuard no_grad;
+  const Tensor tokens = torch::randint(10, {3, 5});
+  encode(tokens);
+  whole(tokens);
+  save({{"forward", whole}, {"encode", encode}}, path());
+  const Package package = load(path());
+  EXPECT_EQ(package.methods(), (std::vector<std::string>{"forward", "encode"}));
+  expect_same(package({tokens}), {whole(tokens)});
+  expect_same(package.call("encode", {tokens}), {encode(tokens)});
+  EXPECT_EQ(package.weights().size(), 6u);  // each once
+  EXPECT_EQ(why_not([&] { package.call("decode", {tokens}); }),
+            "the package has no method decode; it has forward, encode");
+}
+
+TEST_F(PackageTest, HoldsSeveralModels) {
+  torch::nn::Linear a(3, 4), b(4, 5);
+  auto first = compile(a), second = compile(b);
+  const at::NoGradGuard no_grad;
+  const Tensor x = torch::rand({2, 3});
+  const Tensor middle = first(x);
+  second(middle);
+  save({{"encode", first}, {"decode", second}}, path());
+  const Package package = load(path());
+  expect_same(package.call("decode", package.call("encode", {x})), {second(middle)});
+  EXPECT_EQ(package.weights().at(2).first, "decode/weight");
+  EXPECT_EQ(why_not([&] { package({x}); }),
+            "the package has no method forward; it has encode, decode");
+  EXPECT_EQ(why_not([&] { save({{"a", first}, {"a", second}}, path()); }), "two methods named a");
+}
+
+TEST_F(PackageTest, RunsTheKernelsOfTheFirstTargetThatThisMachineIs) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no AVX2";
+  auto compiled = compile([](const Tensor& x) { return (x.exp() * 2 + x).tanh().sum(-1); });
+  const Tensor x = torch::randn({7, 33});
+  const Tensor result = compiled(x);
+  save(compiled, path(), {.targets = {"x86-64-v4", "x86-64-v3", "x86-64"}});
+  expect_same(load(path())({x}), {result});
+  save(compiled, path(), {.targets = {"x86-64"}});
+  EXPECT_TRUE(at::allclose(load(path())({x})[0], result));
+  EXPECT_THAT(load(path()).manifest(), HasSubstr(R"("target": "x86-64")"));
+  EXPECT_THAT(why_not([&] { save(compiled, path(), {.targets = {"x86-65"}}); }),
+              HasSubstr("x86-65 is no target"));
+}
+
+TEST_F(PackageTest, HoldsCubinsAndPtxOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  auto compiled = compile([](const Tensor& x) { return (x.exp() * 2 + x).tanh().sum(-1); });
+  const Tensor x = torch::randn({7, 33}).cuda();
+  const Tensor result = compiled(x);
+  save(compiled, path(), {.targets = {"sm_90", "sm_80", "compute_80"}});
+  expect_same(load(path())({x}), {result});
+  save(compiled, path(), {.targets = {"compute_80"}});  // the driver compiles it
+  expect_same(load(path())({x}), {result});
+}
+
 TEST_F(PackageTest, InfersAndTrainsOnAGpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   Net net;

@@ -135,6 +135,55 @@ class SaveTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, r"input 1 \(x1\): expected f32\[5, 1\]"):
             loaded(torch.ones(5, 9), torch.ones(4, 1))
 
+    def test_steps_with_an_optimizer_of_its_own(self):
+        class Loss(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+
+            def forward(self, x, y):
+                return (self.net(x) - y).square().mean()
+
+        loss, x, y = Loss(), torch.randn(4, 6), torch.randn(4, 1)
+        torchdyn.package(loss, (x, y), self.path, include={"forward", "backward", "step"},
+                         optimizer="adamw lr=0.01")
+        trainer = torchdyn.Trainer(torchdyn.load(self.path))
+        optimizer = torch.optim.AdamW(loss.parameters(), lr=0.01)
+        for step in range(20):
+            if step == 10:
+                trainer.package.save(self.path)
+                trainer = torchdyn.Trainer(torchdyn.load(self.path))
+            theirs = loss(x, y)
+            self.assertAlmostEqual(trainer.step(x, y), theirs.item(), places=5)
+            optimizer.zero_grad()
+            theirs.backward()
+            optimizer.step()
+        with self.assertRaisesRegex(ValueError, "include has 'step' where"):
+            torchdyn.package(loss, (x, y), self.path, include={"forward", "backward", "step"})
+
+    def test_keeps_methods_of_a_module_and_their_weights_once(self):
+        class Coder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.code = nn.Linear(6, 3, bias=False)
+
+            def encode(self, x):
+                return {"code": self.code(x)}
+
+            def forward(self, x):
+                return self.code(x) @ self.code.weight
+
+        coder, x = Coder(), torch.randn(2, 6)
+        torchdyn.package(coder, (x,), self.path, methods={"encode": (coder.encode, (x,))})
+        loaded = torchdyn.load(self.path)
+        self.assertEqual(loaded.methods, ["forward", "encode"])
+        with torch.no_grad():
+            self.same(loaded(x), coder(x))
+            self.same(loaded.call("encode", x)["code"], coder.encode(x)["code"])
+        self.assertEqual(list(loaded.weights), ["code.weight"])
+        with self.assertRaisesRegex(torchdyn.PackageError, "no method decode; it has forward, encode"):
+            loaded.call("decode", x)
+
     def test_says_which_tensor_does_not_fit(self):
         torchdyn.package(torch.relu, (torch.ones(2, 3),), self.path)
         with self.assertRaisesRegex(RuntimeError, r"input 0 \(x0\): expected f32\[2, 3\], given f32\[2, 4\]"):

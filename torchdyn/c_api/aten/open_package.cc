@@ -50,12 +50,12 @@ class AtenHandle final : public PackageHandle {
   const std::string& manifest() const override { return manifest_; }
 
   absl::StatusOr<std::vector<PlainTensor>> call(
-      const std::vector<PlainTensor>& inputs) const override {
+      const std::string& method, const std::vector<PlainTensor>& inputs) const override {
     const c10::AutoGradMode without_gradients(false);
     const std::vector<at::Tensor> arguments = borrowed(inputs);
     std::vector<PlainTensor> results;
     try {
-      for (const at::Tensor& result : package_(arguments))
+      for (const at::Tensor& result : package_.call(method, arguments))
         results.push_back(plain(is_ours(result, arguments) ? result : result.clone()));
     } catch (const PackageError& error) {
       return absl::InvalidArgumentError(error.what());
@@ -102,9 +102,10 @@ class AtenHandle final : public PackageHandle {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path) {
+absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path,
+                                                            const std::string& public_key) {
   try {
-    return std::make_unique<AtenHandle>(load(path));
+    return std::make_unique<AtenHandle>(load(path, {public_key}));
   } catch (const PackageError& error) {
     return absl::InvalidArgumentError(error.what());
   }

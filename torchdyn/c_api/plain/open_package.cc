@@ -12,8 +12,8 @@ class PlainHandle final : public PackageHandle {
 
   const std::string& manifest() const override { return manifest_; }
   absl::StatusOr<std::vector<PlainTensor>> call(
-      const std::vector<PlainTensor>& inputs) const override {
-    return package_->call(inputs);
+      const std::string& method, const std::vector<PlainTensor>& inputs) const override {
+    return package_->call(inputs, method);
   }
   absl::Status save(const std::string& path) const override { return package_->file().write(path); }
   absl::StatusOr<std::unique_ptr<TrainerHandle>> train(const std::string&) const override {
@@ -28,8 +28,9 @@ class PlainHandle final : public PackageHandle {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path) {
-  auto package = PlainPackage::load(path);
+absl::StatusOr<std::unique_ptr<PackageHandle>> open_package(const std::string& path,
+                                                            const std::string& public_key) {
+  auto package = PlainPackage::load(path, public_key);
   if (!package.ok()) return package.status();
   return std::make_unique<PlainHandle>(*std::move(package));
 }

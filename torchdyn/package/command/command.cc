@@ -21,15 +21,30 @@ struct Row {
 const std::vector<Row>& rows() {
   static const auto& rows = *new std::vector<Row>{
       {"inspect", 1, {}, inspect, "inspect PACKAGE      inputs, results, what it calls, sections"},
-      {"verify", 1, {}, verify_package, "verify PACKAGE       compares every digest"},
+      {"verify",
+       1,
+       {"--key"},
+       verify_package,
+       "verify PACKAGE [--key PUBLIC.PEM]\n"
+       "                       compares every digest, and the signature with a key"},
+      {"sign",
+       1,
+       {"--key", "--output"},
+       sign_package,
+       "sign PACKAGE --key PRIVATE.PEM --output PACKAGE\n"
+       "                       Ed25519, as `openssl genpkey -algorithm ed25519` makes keys"},
       {"run",
        1,
-       {"--inputs", "--outputs"},
+       {"--method", "--inputs", "--outputs"},
        run_package,
-       "run PACKAGE [--inputs FILE] [--outputs FILE]\n"
+       "run PACKAGE [--method NAME] [--inputs FILE] [--outputs FILE]\n"
        "                       one call; files of tensors in safetensors' layout, inputs by their\n"
        "                       names; without them numbers are made up"},
-      {"bench", 1, {"--calls"}, bench_package, "bench PACKAGE [--calls N]   milliseconds"},
+      {"bench",
+       1,
+       {"--method", "--calls"},
+       bench_package,
+       "bench PACKAGE [--method NAME] [--calls N]   milliseconds"},
       {"diff", 2, {}, diff_packages, "diff PACKAGE PACKAGE  which sections and weights differ"},
   };
   return rows;
@@ -42,6 +57,12 @@ int explain_usage(std::ostream& err) {
 }
 
 }  // namespace
+
+std::string option(const CommandArguments& arguments, const std::string& name,
+                   std::string_view otherwise) {
+  const auto found = arguments.options.find(name);
+  return found == arguments.options.end() ? std::string(otherwise) : found->second;
+}
 
 int run_command(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   const auto row = std::find_if(rows().begin(), rows().end(),

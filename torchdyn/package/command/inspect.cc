@@ -1,4 +1,4 @@
-// What a file says of itself: inspect, verify.
+// What a file says of itself: inspect.
 #include "aten_bridge/base/str_cat.h"
 #include "aten_bridge/graph/text.h"
 #include "torchdyn/package/command/subcommands.h"
@@ -40,30 +40,17 @@ absl::StatusOr<Report> inspect(const CommandArguments& arguments) {
 
   Report report;
   report.text = str_cat("by ", manifest->producer, " on LibTorch ", manifest->torch, ", for ",
-                        manifest->target, "\n");
-  for (const PackagedVariant& v : manifest->variants) report.text += describe(v);
+                        join(manifest->targets, [](const auto& target) { return target; }), "\n");
+  if (manifest->optimizer) str_append(&report.text, "optimizer: ", manifest->optimizer->text, "\n");
+  for (const PackagedMethod& method : manifest->methods) {
+    if (manifest->methods.size() > 1) str_append(&report.text, "method ", method.name, "\n");
+    for (const PackagedVariant& v : method.variants) report.text += describe(v);
+  }
   report.json["manifest"] = nlohmann::ordered_json::parse(*text);
   for (const Section& section : container->sections()) {
     str_append(&report.text, "section ", section.name, ": ", section.bytes.size(), " bytes\n");
     report.json["sections"].push_back({{"name", section.name}, {"bytes", section.bytes.size()}});
   }
-  return report;
-}
-
-absl::StatusOr<Report> verify_package(const CommandArguments& arguments) {
-  auto file = MappedFile::open(arguments.files[0]);
-  if (!file.ok()) return file.status();
-  absl::Status status;
-  auto container = Container::parse((*file)->bytes());
-  status = container.ok() ? container->check_all() : container.status();
-  if (status.ok()) {
-    auto text = container->bytes("manifest.json");
-    status = text.ok() ? parse_manifest(*text).status() : text.status();
-  }
-  Report report;
-  report.yes = status.ok();
-  report.text = status.ok() ? "whole\n" : std::string(status.message()) + "\n";
-  report.json = {{"whole", status.ok()}, {"reason", std::string(status.message())}};
   return report;
 }
 

@@ -39,15 +39,17 @@ absl::StatusOr<Opened> open(const std::string& path) {
   if (!handle.ok()) return handle.status();
   auto manifest = parse_manifest((*handle)->manifest());
   if (!manifest.ok()) return manifest.status();
-  if (manifest->variants.empty()) return absl::InvalidArgumentError("the package is empty");
   return Opened{*std::move(handle), *std::move(manifest)};
 }
 
-// Inference, where there is some.
-const PackagedVariant& first_choice(const Manifest& manifest) {
-  for (const PackagedVariant& v : manifest.variants)
-    if (!v.grad_mode) return v;
-  return manifest.variants[0];
+// Of a method's variants: inference, where there is some.
+absl::StatusOr<const PackagedVariant*> first_choice(const Manifest& manifest,
+                                                    const std::string& name) {
+  const PackagedMethod* method = find_method(manifest, name);
+  if (!method || method->variants.empty()) return absl::NotFoundError(no_method(manifest, name));
+  for (const PackagedVariant& v : method->variants)
+    if (!v.grad_mode) return &v;
+  return &method->variants[0];
 }
 
 // Floating numbers between 0 and 1; zeros in place of integers, which may be indices.
@@ -133,19 +135,17 @@ absl::Status write_results(const std::vector<PlainTensor>& results, const std::s
   return out ? absl::OkStatus() : absl::UnavailableError("cannot write " + path);
 }
 
-std::string option(const CommandArguments& arguments, const std::string& name) {
-  const auto found = arguments.options.find(name);
-  return found == arguments.options.end() ? "" : found->second;
-}
-
 }  // namespace
 
 absl::StatusOr<Report> run_package(const CommandArguments& arguments) {
   auto opened = open(arguments.files[0]);
   if (!opened.ok()) return opened.status();
-  auto inputs = make_arguments(first_choice(opened->manifest), option(arguments, "--inputs"));
+  const std::string method = option(arguments, "--method", kMainMethod);
+  auto variant = first_choice(opened->manifest, method);
+  if (!variant.ok()) return variant.status();
+  auto inputs = make_arguments(**variant, option(arguments, "--inputs"));
   if (!inputs.ok()) return inputs.status();
-  auto results = opened->handle->call(*inputs);
+  auto results = opened->handle->call(method, *inputs);
   if (!results.ok()) return results.status();
   Report report;
   report.json["results"] = nlohmann::ordered_json::array();
@@ -168,12 +168,15 @@ absl::StatusOr<Report> bench_package(const CommandArguments& arguments) {
   auto opened = open(arguments.files[0]);
   if (!opened.ok()) return opened.status();
   const double load = milliseconds_since(start);
-  auto inputs = make_arguments(first_choice(opened->manifest), "");
+  const std::string method = option(arguments, "--method", kMainMethod);
+  auto variant = first_choice(opened->manifest, method);
+  if (!variant.ok()) return variant.status();
+  auto inputs = make_arguments(**variant, "");
   if (!inputs.ok()) return inputs.status();
   std::vector<double> times;
   for (int i = 0; i < calls; ++i) {
     start = Clock::now();
-    auto results = opened->handle->call(*inputs);
+    auto results = opened->handle->call(method, *inputs);
     if (!results.ok()) return results.status();
     times.push_back(milliseconds_since(start));
   }

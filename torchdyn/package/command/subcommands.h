@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,9 @@ struct CommandArguments {
   std::map<std::string, std::string> options;  // "--calls" -> "100"
 };
 
+std::string option(const CommandArguments& arguments, const std::string& name,
+                   std::string_view otherwise = "");
+
 struct Report {
   std::string text;
   nlohmann::ordered_json json;
@@ -23,6 +27,7 @@ struct Report {
 };
 
 absl::StatusOr<Report> inspect(const CommandArguments& arguments);
+absl::StatusOr<Report> sign_package(const CommandArguments& arguments);
 absl::StatusOr<Report> verify_package(const CommandArguments& arguments);
 absl::StatusOr<Report> run_package(const CommandArguments& arguments);
 absl::StatusOr<Report> bench_package(const CommandArguments& arguments);

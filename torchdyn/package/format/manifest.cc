@@ -9,6 +9,17 @@ namespace torchdyn {
 
 using aten_bridge::str_cat;
 
+const PackagedMethod* find_method(const Manifest& manifest, std::string_view name) {
+  for (const PackagedMethod& method : manifest.methods)
+    if (method.name == name) return &method;
+  return nullptr;
+}
+
+std::string no_method(const Manifest& manifest, std::string_view name) {
+  return str_cat("the package has no method ", name, "; it has ",
+                 aten_bridge::join(manifest.methods, [](const auto& m) { return m.name; }));
+}
+
 std::string kernels_section(std::string_view target) { return str_cat("kernels/", target); }
 
 std::string section_name(const PackagedVariant& variant, std::string_view graph,

@@ -80,18 +80,44 @@ struct PackagedVariant {
   std::vector<std::string> guards;        // what else was true at capture, in words
 };
 
-struct Manifest {
-  std::string producer;      // "torchdyn 0.1.0"
-  std::string torch;         // LibTorch's version, whose operators extern calls name
-  std::string target;        // what the binaries run on: "x86-64-v3"
-  std::string structure;     // of arguments and results, in the terms of whoever saved it
-  bool calls_sleef = false;  // kernels call it, in libtorch_cpu or elsewhere in the process
+// One of several functions in a package; their weights and kernels are the package's.
+struct PackagedMethod {
+  std::string name;       // "encode"
+  std::string structure;  // of arguments and results, in the terms of whoever saved it
   std::vector<PackagedVariant> variants;
+};
+
+// The method that a call without a name is of.
+inline constexpr std::string_view kMainMethod = "forward";
+
+// The optimizer of a package that brings its own: its step is the method `step`, of a piece of a
+// parameter, its gradient, its states, all f[s0], the step's number (f32[], 1 at first) and the
+// learning rate (f64[]); it changes the parameter and the states.
+struct PackagedOptimizer {
+  std::string text;                // "adamw lr=0.001 weight_decay=0.1"
+  std::vector<std::string> state;  // names, "exp_avg"; a parameter's is "exp_avg/fc.weight"
+};
+
+inline constexpr std::string_view kStepMethod = "step";
+
+struct Manifest {
+  std::string producer;  // "torchdyn 0.1.0"
+  std::string torch;     // LibTorch's version, whose operators extern calls name
+  // What binaries run on, a section each, the best one first: "x86-64-v3", "x86-64".
+  std::vector<std::string> targets;
+  bool calls_sleef = false;             // kernels call it, in libtorch_cpu or elsewhere
+  std::vector<PackagedMethod> methods;  // names differ
+  std::optional<PackagedOptimizer> optimizer;
 };
 
 std::string to_json(const Manifest& manifest);
 // InvalidArgument, naming the member. Indices are inside their lists.
 absl::StatusOr<Manifest> parse_manifest(std::string_view text);
+
+// Null where there is none of that name.
+const PackagedMethod* find_method(const Manifest& manifest, std::string_view name);
+// "the package has no method decode; it has forward, encode"
+std::string no_method(const Manifest& manifest, std::string_view name);
 
 // Of the binary for a target: "kernels/x86-64-v3".
 std::string kernels_section(std::string_view target);

@@ -210,6 +210,25 @@ PackagedVariant variant(const Json& json) {
   return v;
 }
 
+Json to_json(const std::vector<PackagedVariant>& variants) {
+  Json json = Json::array();
+  for (const PackagedVariant& v : variants) json.push_back(to_json(v));
+  return json;
+}
+
+// Of the member of a method, or the whole of a manifest, whose first method has no member.
+PackagedMethod method(std::string name, const Json& json) {
+  PackagedMethod read{std::move(name), json.at("structure").get<std::string>(), {}};
+  for (const Json& one : json.at("variants")) read.variants.push_back(variant(one));
+  return read;
+}
+
+// A state has the types of the parameter that it is of, so its name is all there is.
+PackagedOptimizer optimizer(const Json& json) {
+  return {json.at("text").get<std::string>(), json.at("state").get<std::vector<std::string>>()};
+}
+
+// What manifests of the first kind say alone; members that were added have defaults.
 Manifest manifest(const Json& json) {
   const Json& version = json.at("manifest");
   if (version != kManifestVersion)
@@ -217,21 +236,39 @@ Manifest manifest(const Json& json) {
   Manifest read;
   read.producer = json.at("producer").get<std::string>();
   read.torch = json.at("torch").get<std::string>();
-  read.target = json.at("target").get<std::string>();
-  read.structure = json.at("structure").get<std::string>();
+  read.targets = {json.at("target").get<std::string>()};
+  if (json.contains("targets")) read.targets = json.at("targets").get<std::vector<std::string>>();
   read.calls_sleef = json.at("calls_sleef").get<bool>();
-  for (const Json& one : json.at("variants")) read.variants.push_back(variant(one));
+  PackagedMethod main = method(std::string(kMainMethod), json);
+  if (!main.variants.empty()) read.methods.push_back(std::move(main));
+  if (json.contains("methods"))
+    for (const auto& [name, one] : json.at("methods").items()) {
+      if (find_method(read, name)) refuse("two methods named " + name);
+      read.methods.push_back(method(name, one));
+    }
+  if (json.contains("optimizer")) read.optimizer = optimizer(json.at("optimizer"));
+  if (read.optimizer && !find_method(read, kStepMethod)) refuse("an optimizer without a step");
   return read;
 }
 
 }  // namespace
 
+// What can be said as before is, so that readers of that time read it.
 std::string to_json(const Manifest& m) {
-  Json json = {
-      {"manifest", kManifestVersion}, {"producer", m.producer},       {"torch", m.torch},
-      {"target", m.target},           {"calls_sleef", m.calls_sleef}, {"structure", m.structure},
-      {"variants", Json::array()}};
-  for (const PackagedVariant& v : m.variants) json["variants"].push_back(to_json(v));
+  const PackagedMethod* main = find_method(m, kMainMethod);
+  Json json = {{"manifest", kManifestVersion},
+               {"producer", m.producer},
+               {"torch", m.torch},
+               {"target", m.targets.empty() ? "" : m.targets[0]},
+               {"calls_sleef", m.calls_sleef},
+               {"structure", main ? main->structure : ""},
+               {"variants", main ? to_json(main->variants) : Json::array()}};
+  if (m.targets.size() > 1) json["targets"] = m.targets;
+  for (const PackagedMethod& method : m.methods)
+    if (&method != main)
+      json["methods"][method.name] = {{"structure", method.structure},
+                                      {"variants", to_json(method.variants)}};
+  if (m.optimizer) json["optimizer"] = {{"text", m.optimizer->text}, {"state", m.optimizer->state}};
   return json.dump(2) + "\n";
 }
 

@@ -27,10 +27,15 @@ class PackageFile {
  public:
   // Compares the digests of what is parsed and executed, not the weights'; loads the kernels;
   // checks that each plan keeps its law and has the manifest's inputs, and each weight its type.
-  // FailedPrecondition: its kernels are for other processors, or need what is not there.
-  static absl::StatusOr<std::shared_ptr<const PackageFile>> open(const std::string& path);
+  // Of the kernels' targets the first that this machine is; FailedPrecondition where it is none.
+  // With a public key (format/ed25519.h) it must be signed, and every digest is compared.
+  static absl::StatusOr<std::shared_ptr<const PackageFile>> open(const std::string& path,
+                                                                 std::string_view public_key = {});
 
   const Manifest& manifest() const { return manifest_; }
+  // Of all methods.
+  std::vector<const PackagedVariant*> variants() const;
+  const std::string& target() const { return target_; }  // whose kernels were loaded; may be empty
   std::string_view manifest_text() const { return manifest_text_; }
   const inductor::KernelPlan& plan(const PackagedVariant& v, std::string_view graph) const {
     return plans_.at(section_name(v, graph, "plan"));
@@ -38,9 +43,9 @@ class PackageFile {
   // One a Launch step, in order.
   std::vector<inductor::Launcher> launchers(const inductor::KernelPlan& plan) const;
   // The bytes of a weight, in the layout of its type.
-  std::string_view weight(const PackagedInput& input) const {
-    return weights_.at(input.name).bytes;
-  }
+  std::string_view weight(const std::string& name) const { return weights_.at(name).bytes; }
+  // What the optimizer keeps beside the weights: "exp_avg/fc.weight", "step", "lr".
+  const std::map<std::string, StoredTensor>& optimizer_state() const { return optimizer_state_; }
   absl::StatusOr<std::string_view> section(std::string_view name) const {
     return container_.checked_bytes(name);
   }
@@ -52,14 +57,18 @@ class PackageFile {
   absl::Status read();
   absl::Status read_plan(const PackagedVariant& v, std::string_view graph);
   absl::Status read_weights();
+  absl::Status read_optimizer_state();
   absl::Status load_kernels();
+  absl::Status load_kernels_for(const std::string& target, const std::vector<std::string>& names);
 
   std::shared_ptr<const MappedFile> file_;
   Container container_;
   std::string_view manifest_text_;
   Manifest manifest_;
+  std::string target_;
   std::map<std::string, inductor::KernelPlan> plans_;  // by section
   std::map<std::string, StoredTensor> weights_;        // by name
+  std::map<std::string, StoredTensor> optimizer_state_;
   std::map<std::string, inductor::Launcher> kernels_;  // by name
 };
 

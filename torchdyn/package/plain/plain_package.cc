@@ -128,29 +128,21 @@ absl::Status runs_plainly(const PackageFile& file, const PackagedVariant& v) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const PlainPackage>> PlainPackage::load(const std::string& path) {
-  auto file = PackageFile::open(path);
+absl::StatusOr<std::shared_ptr<const PlainPackage>> PlainPackage::load(const std::string& path,
+                                                                       std::string_view key) {
+  auto file = PackageFile::open(path, key);
   if (!file.ok()) return file.status();
   auto package = std::make_shared<PlainPackage>();
   package->file_ = *std::move(file);
   absl::Status status = absl::InvalidArgumentError("the package is empty");
-  for (const PackagedVariant& v : package->file_->manifest().variants) {
-    if (absl::Status plain = runs_plainly(package->file(), v); !plain.ok()) {
-      status = plain;
-      continue;
+  for (const PackagedMethod& method : package->file_->manifest().methods)
+    for (const PackagedVariant& v : method.variants) {
+      const absl::Status plain = runs_plainly(package->file(), v);
+      if (plain.ok())
+        package->variants_.push_back(package->make_variant(method, v));
+      else
+        status = plain;
     }
-    Variant variant{&v, &package->file_->plan(v, "forward"), {}, {}};
-    variant.launchers = package->file_->launchers(*variant.plan);
-    for (const PackagedInput& input : v.inputs) {
-      if (input.argument) {
-        variant.weights.emplace_back();
-        continue;
-      }
-      char* bytes = const_cast<char*>(package->file_->weight(input).data());
-      variant.weights.push_back({input.type, bytes, nullptr});
-    }
-    package->variants_.push_back(std::move(variant));
-  }
   if (package->variants_.empty())
     return absl::Status(status.code(), str_cat(path, ": ", std::string(status.message())));
   // What was captured without gradients comes first.
@@ -159,15 +151,36 @@ absl::StatusOr<std::shared_ptr<const PlainPackage>> PlainPackage::load(const std
   return package;
 }
 
-absl::StatusOr<std::vector<PlainTensor>> PlainPackage::call(
-    std::span<const PlainTensor> arguments) const {
-  absl::Status status;
+PlainPackage::Variant PlainPackage::make_variant(const PackagedMethod& method,
+                                                 const PackagedVariant& v) const {
+  Variant variant{&method, &v, &file_->plan(v, "forward"), {}, {}};
+  variant.launchers = file_->launchers(*variant.plan);
+  for (const PackagedInput& input : v.inputs) {
+    if (input.argument) {
+      variant.weights.emplace_back();
+      continue;
+    }
+    char* bytes = const_cast<char*>(file_->weight(input.name).data());
+    variant.weights.push_back({input.type, bytes, nullptr});
+  }
+  return variant;
+}
+
+absl::StatusOr<std::vector<PlainTensor>> PlainPackage::call(std::span<const PlainTensor> arguments,
+                                                            std::string_view method) const {
+  if (!find_method(file_->manifest(), method))
+    return absl::NotFoundError(no_method(file_->manifest(), method));
+  absl::Status status = absl::UnimplementedError(
+      str_cat("method ", method, " calls LibTorch; link torchdyn in place of its runtime"));
+  bool has_any = false;
   std::vector<TensorType> types;
   for (const PlainTensor& argument : arguments) types.push_back(argument.type);
   for (const Variant& variant : variants_) {
+    if (variant.method->name != method) continue;
     std::vector<int64_t> sizes;
     if (auto fits = check_arguments(*variant.described, types, sizes); !fits) {
-      if (status.ok()) status = absl::InvalidArgumentError(fits.reason());
+      if (!has_any) status = absl::InvalidArgumentError(fits.reason());
+      has_any = true;
       continue;
     }
     std::vector<PlainTensor> inputs = variant.weights;

@@ -21,21 +21,26 @@ namespace torchdyn {
 class PlainPackage {
  public:
   // Unimplemented, naming the operators, where no variant runs without LibTorch.
-  static absl::StatusOr<std::shared_ptr<const PlainPackage>> load(const std::string& path);
+  // `public_key` as of PackageFile::open.
+  static absl::StatusOr<std::shared_ptr<const PlainPackage>> load(const std::string& path,
+                                                                  std::string_view public_key = {});
 
   const PackageFile& file() const { return *file_; }
   // InvalidArgument, naming the input, where no variant takes the arguments; OutOfRange where eager
   // raises for their values. Results own their memory; one that is an input, or a view of one, is a
   // copy. Any number of threads may call; calls that change weights wait for each other.
-  absl::StatusOr<std::vector<PlainTensor>> call(std::span<const PlainTensor> arguments) const;
+  absl::StatusOr<std::vector<PlainTensor>> call(std::span<const PlainTensor> arguments,
+                                                std::string_view method = kMainMethod) const;
 
  private:
   struct Variant {
+    const PackagedMethod* method = nullptr;
     const PackagedVariant* described = nullptr;
     const inductor::KernelPlan* plan = nullptr;
     std::vector<inductor::Launcher> launchers;
     std::vector<PlainTensor> weights;  // one an input; empty for arguments
   };
+  Variant make_variant(const PackagedMethod& method, const PackagedVariant& v) const;
   using Sizes = std::vector<int64_t>;  // values of s0, s1, ...
   // The plan itself, or bound to sizes, once.
   std::shared_ptr<const inductor::KernelPlan> plan_at(const Variant& variant,

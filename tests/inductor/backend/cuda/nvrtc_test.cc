@@ -162,6 +162,13 @@ TEST(NvrtcWorker, ManyAtOnce) {
   EXPECT_EQ(made, 8);
 }
 
+TEST(Nvrtc, MakesPtx) {
+  NEEDS_NVRTC();
+  const Workplace work(kTwice);
+  ASSERT_TRUE(compile_ptx(nvrtc_of_libtorch(), 80, work.files).ok());
+  EXPECT_THAT(work.read(work.files.binary), HasSubstr(".target sm_80"));
+}
+
 TEST(Nvrtc, AWishThatIsNoFileIsNamed) {
   const Variable wish("TORCHDYN_NVRTC", "/no/such/file");
   EXPECT_THAT(std::string(find_nvrtc().status().message()), HasSubstr("/no/such/file"));

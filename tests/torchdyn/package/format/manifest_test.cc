@@ -33,7 +33,7 @@ Manifest example() {
   v.given = {true};
   v.extern_calls = {"aten::mm"};
   v.guards = {"grad mode is on"};
-  return {"torchdyn 0.1.0", "2.11.0", "x86-64-v3", "a list", true, {v}};
+  return {"torchdyn 0.1.0", "2.11.0", {"x86-64-v3"}, true, {{"forward", "a list", {v}}}, {}};
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
@@ -47,7 +47,7 @@ TEST(Manifest, RoundTrips) {
   const auto read = parse_manifest(text);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(to_json(*read), text);
-  const PackagedVariant& v = read->variants.at(0);
+  const PackagedVariant& v = read->methods.at(0).variants.at(0);
   EXPECT_EQ(v.inputs[1].type.strides[1], SymExpr(4));
   EXPECT_FALSE(v.inputs[1].argument);
   EXPECT_TRUE(std::isnan(std::get<double>(v.assumptions[1].number)));
@@ -56,6 +56,35 @@ TEST(Manifest, RoundTrips) {
 TEST(Manifest, IgnoresMembersThatItDoesNotKnow) {
   const std::string text = replaced(to_json(example()), "{", R"({"later": [1, {"a": null}],)");
   EXPECT_TRUE(parse_manifest(text).ok());
+}
+
+TEST(Manifest, KeepsMethodsTargetsAndAnOptimizer) {
+  Manifest manifest = example();
+  manifest.targets.emplace_back("x86-64");
+  manifest.methods.push_back({"step", "", {manifest.methods[0].variants[0]}});
+  manifest.optimizer = PackagedOptimizer{"sgd lr=0.1", {"momentum_buffer"}};
+  const auto read = parse_manifest(to_json(manifest));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(to_json(*read), to_json(manifest));
+  EXPECT_EQ(read->targets, manifest.targets);
+  EXPECT_TRUE(find_method(*read, "step"));
+  EXPECT_EQ(no_method(*read, "decode"), "the package has no method decode; it has forward, step");
+  EXPECT_EQ(read->optimizer->state, manifest.optimizer->state);
+}
+
+TEST(Manifest, RefusesMethodsThatDoNotFit) {
+  const std::string text = to_json(example());
+  const std::string method = R"({"structure": "", "variants": []})";
+  EXPECT_TRUE(
+      parse_manifest(replaced(text, "{", R"({"methods": {"encode": )" + method + "},")).ok());
+  EXPECT_EQ(parse_manifest(replaced(text, "{", R"({"methods": {"forward": )" + method + "},"))
+                .status()
+                .message(),
+            "the manifest: two methods named forward");
+  EXPECT_EQ(parse_manifest(replaced(text, "{", R"({"optimizer": {"text": "sgd", "state": []},)"))
+                .status()
+                .message(),
+            "the manifest: an optimizer without a step");
 }
 
 TEST(Manifest, RefusesAnotherVersion) {
@@ -88,7 +117,7 @@ TEST(Manifest, RefusesWhatIsNone) {
 }
 
 TEST(Manifest, ChecksInputsAndNamesThem) {
-  const PackagedInput input = example().variants[0].inputs[0];
+  const PackagedInput input = example().methods[0].variants[0].inputs[0];
   EXPECT_TRUE(check_input(input, float32({2, 3}, {3, 1})));
   EXPECT_EQ(check_input(input, float32({2, 4}, {4, 1})).reason(),
             "input 0 (arg0): expected f32[2, 3], given f32[2, 4]");
