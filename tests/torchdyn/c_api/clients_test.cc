@@ -12,6 +12,7 @@
 
 #include "tests/inductor/support/scratch_directory.h"
 #include "torchdyn/package.h"
+#include "torchdyn/package/format/safetensors.h"
 
 namespace torchdyn {
 namespace {
@@ -158,6 +159,30 @@ TEST_F(Clients, InCTrainFor500StepsAtEagersLosses) {
     ASSERT_TRUE(std::getline(losses, line)) << step << error();
     ASSERT_NEAR(std::strtod(line.c_str(), nullptr), loss.item<double>(), 1e-6) << step;
   }
+}
+
+TEST_F(Clients, OverHttpGetTheSameBitsAtTheSameTime) {
+  if (!std::filesystem::exists(TORCHDYN_BIN "/torchdyn_serve")) GTEST_SKIP() << "no cpp-httplib";
+  const Tensor w = torch::randn({33, 7});
+  auto compiled =
+      compile([w](const Tensor& x) { return x.relu().mm(w).log_softmax(-1); }, {.state = {w}});
+  expected_ = bytes_of(compiled(x_));
+  save(compiled, path());
+  const std::string input = bytes_of(x_), in = folder_.path() + "/";
+  std::ofstream(in + "request", std::ios::binary)
+      << *safetensors_header({{"x", aten_bridge::DType::kFloat32, {5, 33}, input}}) << input;
+  const std::string script =
+      TORCHDYN_BIN "/torchdyn_serve " + path() + " --port 0 >" + in +
+      "port & server=$!; "
+      "for i in $(seq 600); do grep -q port " +
+      in +
+      "port && break; sleep 0.1; done; " TORCHDYN_BIN "/torchdyn_ask 127.0.0.1 $(sed 's/.* //' " +
+      in + "port) " + in + "request --clients 4 --requests 400 --outputs " + in + "answer >" + in +
+      "out 2>" + in + "error; status=$?; kill $server; exit $status";
+  ASSERT_EQ(std::system(script.c_str()), 0) << error();
+  const std::string answer = read(in + "answer");
+  EXPECT_TRUE(parse_safetensors(answer)->at(0).bytes == expected_);
+  EXPECT_THAT(read(in + "out"), HasSubstr("4 clients, 400 requests"));
 }
 
 TEST_F(Clients, AreToldWhatDoesNotFit) {
