@@ -25,18 +25,23 @@ const c10::StorageImpl* storage_of(const at::Tensor& t) noexcept {
   return t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
+const at::Tensor& tensor_of(const at::Tensor& tensor) { return tensor; }
+const at::Tensor& tensor_of(const at::Tensor* tensor) { return *tensor; }
+
 // Calls visit(pair) for each overlapping pair in order, until it returns false.
-template <class Visit>
-bool each_pair(std::span<const at::Tensor> tensors, Visit visit) noexcept(noexcept(visit({}))) {
+template <class Tensors, class Visit>
+bool each_pair(Tensors tensors, Visit visit) noexcept(noexcept(visit({}))) {
   const int n = static_cast<int>(tensors.size());
   for (int i = 0; i < n; ++i) {
-    const c10::StorageImpl* storage = storage_of(tensors[i]);
+    const at::Tensor& one = tensor_of(tensors[i]);
+    const c10::StorageImpl* storage = storage_of(one);
     // The usual case: nobody else has this memory.
-    if (!storage || tensors[i].unsafeGetTensorImpl()->unsafe_storage().use_count() == 1) continue;
+    if (!storage || one.unsafeGetTensorImpl()->unsafe_storage().use_count() == 1) continue;
     for (int j = i + 1; j < n; ++j) {
-      if (storage_of(tensors[j]) != storage) continue;
-      const int64_t apart = begin(tensors[j]) - begin(tensors[i]);
-      const int64_t size_i = extent(tensors[i]), size_j = extent(tensors[j]);
+      const at::Tensor& other = tensor_of(tensors[j]);
+      if (storage_of(other) != storage) continue;
+      const int64_t apart = begin(other) - begin(one);
+      const int64_t size_i = extent(one), size_j = extent(other);
       if (size_i == 0 || size_j == 0 || apart >= size_i || -apart >= size_j) continue;
       if (!visit(SharedMemory::Pair{i, j, apart})) return false;
     }
@@ -65,11 +70,25 @@ SharedMemory::Value SharedMemory::read(std::span<const at::Tensor> tensors) {
   return pairs;
 }
 
-bool SharedMemory::holds(const Value& was, std::span<const at::Tensor> tensors) noexcept {
+namespace {
+
+template <class Tensors>
+bool are_pairs_of(const SharedMemory::Value& was, Tensors tensors) noexcept {
   size_t next = 0;
-  const bool known = each_pair(
-      tensors, [&](const Pair& pair) noexcept { return next < was.size() && was[next++] == pair; });
+  const bool known = each_pair(tensors, [&](const SharedMemory::Pair& pair) noexcept {
+    return next < was.size() && was[next++] == pair;
+  });
   return known && next == was.size();
+}
+
+}  // namespace
+
+bool SharedMemory::holds(const Value& was, std::span<const at::Tensor> tensors) noexcept {
+  return are_pairs_of(was, tensors);
+}
+
+bool SharedMemory::holds(const Value& was, std::span<const at::Tensor* const> tensors) noexcept {
+  return are_pairs_of(was, tensors);
 }
 
 std::string SharedMemory::text(const Value& v, std::span<const std::string> names) {

@@ -257,6 +257,7 @@ struct SharedMemory {
   using Value = std::vector<Pair>;
   static Value read(std::span<const at::Tensor> tensors);
   static bool holds(const Value& was, std::span<const at::Tensor> tensors) noexcept;
+  static bool holds(const Value& was, std::span<const at::Tensor* const> tensors) noexcept;
   static std::string text(const Value& v, std::span<const std::string> names);
 };
 

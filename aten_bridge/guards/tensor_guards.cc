@@ -1,5 +1,7 @@
 #include "aten_bridge/guards/tensor_guards.h"
 
+#include <algorithm>
+
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/guards/guard_kinds.h"
 
@@ -43,6 +45,9 @@ struct OneTensor {
     return true;
   }
 
+  // Whether both hold of the same tensors.
+  friend bool operator==(const OneTensor&, const OneTensor&) = default;
+
   // The first difference, empty when there is none.
   std::string difference(const at::Tensor& t) const {
 #define TENSOR_GUARD(kind, what) \
@@ -72,9 +77,21 @@ constexpr std::string_view kKinds[] = {
 struct InputGuards::State {
   Globals globals;
   std::vector<std::string> names;
-  std::vector<OneTensor> tensors;
+  std::vector<OneTensor> records;  // those that differ: a model's layers are alike
+  std::vector<int> record_of;      // a tensor's
 #define SET_GUARD(kind, what) kinds::kind::Value kind;
 #include "aten_bridge/guards/guard_kinds.def"
+
+  const OneTensor& record(size_t tensor) const { return records[record_of[tensor]]; }
+  // From the latest on: what is alike was recorded lately.
+  void add(OneTensor made) {
+    constexpr size_t kNearby = 16;
+    const size_t first = records.size() - std::min(records.size(), kNearby);
+    size_t at = records.size();
+    while (at > first && !(records[at - 1] == made)) --at;
+    record_of.push_back(static_cast<int>(at > first ? at - 1 : records.size()));
+    if (at == first) records.push_back(std::move(made));
+  }
 };
 
 InputGuards::InputGuards() : state_(std::make_unique<State>()) {}
@@ -89,29 +106,43 @@ InputGuards InputGuards::record(std::span<const at::Tensor> tensors,
   InputGuards guards;
   State& state = *guards.state_;
   state.names.assign(names.begin(), names.end());
-  state.tensors.reserve(tensors.size());
+  state.record_of.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     TD_CHECK(tensors[i].defined(), names[i], " is undefined");
-    state.tensors.emplace_back(tensors[i], /*is_state=*/i >= first_state,
-                               /*is_fixed=*/has_any_sizes.empty() || !has_any_sizes[i]);
+    state.add({tensors[i], /*is_state=*/i >= first_state,
+               /*is_fixed=*/has_any_sizes.empty() || !has_any_sizes[i]});
   }
 #define SET_GUARD(kind, what) state.kind = kinds::kind::read(tensors);
 #include "aten_bridge/guards/guard_kinds.def"
   return guards;
 }
 
-bool InputGuards::check(std::span<const at::Tensor> tensors, bool with_handles) const noexcept {
+namespace {
+const at::Tensor& tensor_of(const at::Tensor& tensor) { return tensor; }
+const at::Tensor& tensor_of(const at::Tensor* tensor) { return *tensor; }
+}  // namespace
+
+template <class Tensors>
+bool InputGuards::hold(Tensors tensors, bool with_handles) const noexcept {
   const State& state = *state_;
 #define GLOBAL_GUARD(kind, what) \
   if (!kinds::kind::holds(state.globals.kind)) return false;
 #include "aten_bridge/guards/guard_kinds.def"
-  if (tensors.size() != state.tensors.size()) return false;
+  if (tensors.size() != state.record_of.size()) return false;
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (!state.tensors[i].holds(tensors[i], with_handles)) return false;
+    if (!state.record(i).holds(tensor_of(tensors[i]), with_handles)) return false;
 #define SET_GUARD(kind, what) \
   if (!kinds::kind::holds(state.kind, tensors)) return false;
 #include "aten_bridge/guards/guard_kinds.def"
   return true;
+}
+
+bool InputGuards::check(std::span<const at::Tensor> tensors, bool with_handles) const noexcept {
+  return hold(tensors, with_handles);
+}
+
+bool InputGuards::check(std::span<const at::Tensor* const> tensors) const noexcept {
+  return hold(tensors, /*with_handles=*/true);
 }
 
 std::string InputGuards::explain_failure(std::span<const at::Tensor> tensors) const {
@@ -121,10 +152,10 @@ std::string InputGuards::explain_failure(std::span<const at::Tensor> tensors) co
     return absl::StrCat(what, " is ", kinds::kind::text(kinds::kind::read()), ", was ", \
                         kinds::kind::text(state.globals.kind));
 #include "aten_bridge/guards/guard_kinds.def"
-  if (tensors.size() != state.tensors.size())
-    return absl::StrCat(tensors.size(), " input tensors, were ", state.tensors.size());
+  if (tensors.size() != state.record_of.size())
+    return absl::StrCat(tensors.size(), " input tensors, were ", state.record_of.size());
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (auto difference = state.tensors[i].difference(tensors[i]); !difference.empty())
+    if (auto difference = state.record(i).difference(tensors[i]); !difference.empty())
       return absl::StrCat(state.names[i], ": ", difference);
 #define SET_GUARD(kind, what)                                                                     \
   if (!kinds::kind::holds(state.kind, tensors))                                                   \
@@ -140,8 +171,8 @@ std::vector<std::string> InputGuards::describe() const {
 #define GLOBAL_GUARD(kind, what) \
   lines.push_back(absl::StrCat(what, ": ", kinds::kind::text(state.globals.kind)));
 #include "aten_bridge/guards/guard_kinds.def"
-  for (size_t i = 0; i < state.tensors.size(); ++i) {
-    const OneTensor& record = state.tensors[i];
+  for (size_t i = 0; i < state.record_of.size(); ++i) {
+    const OneTensor& record = state.record(i);
     const std::string& name = state.names[i];
 #define TENSOR_GUARD(kind, what) \
   lines.push_back(absl::StrCat(name, ": ", what, ": ", kinds::kind::text(record.kind)));

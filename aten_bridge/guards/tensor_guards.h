@@ -42,6 +42,8 @@ class InputGuards {
 
   // Without handles: whether a handle that went away is all that can keep them from holding.
   bool check(std::span<const at::Tensor> tensors, bool with_handles = true) const noexcept;
+  // The same of tensors that lie apart.
+  bool check(std::span<const at::Tensor* const> tensors) const noexcept;
   // Slow path: the first guard that fails, "x: size of dimension 0 is 7, was 8"; empty when all
   // hold.
   std::string explain_failure(std::span<const at::Tensor> tensors) const;
@@ -50,6 +52,8 @@ class InputGuards {
  private:
   struct State;
   InputGuards();
+  template <class Tensors>
+  bool hold(Tensors tensors, bool with_handles) const noexcept;
   std::unique_ptr<State> state_;
 };
 
