@@ -32,7 +32,7 @@ CodeWriter::CodeWriter(const Gil& gil, CodeView code)
       parts_(take_apart(gil, code)),
       code_(running_version(), code.first_line()),
       position_{code.first_line(), code.first_line(), -1, -1},
-      locals_(static_cast<int>(PyTuple_GET_SIZE(parts_.locals.get()))),
+      locals_(code.locals()),
       constants_(refs(parts_.constants)),
       names_(refs(parts_.names)) {
   if (code.free_slots() > 0) emit(Opcode::COPY_FREE_VARS, code.free_slots());
@@ -194,11 +194,22 @@ void CodeWriter::end_call(uint32_t count) {
 // ---- Values
 // ----------------------------------------------------------------------------------------
 
-void CodeWriter::call_graph(const std::vector<OutputGraph::Input>& inputs, PyBorrow compiled,
+int CodeWriter::given_slot(CodeView code) { return code.locals(); }
+
+void CodeWriter::call_graph(const OutputGraph& graph, PyBorrow compiled,
                             const std::vector<VarRef>& results) {
+  const auto& inputs = graph.inputs();
   begin_call(compiled);
-  for (const OutputGraph::Input& input : inputs) load(*input.source);
-  end_call(static_cast<uint32_t>(inputs.size()));
+  if (graph.are_inputs_given()) {
+    const int given = temporary();
+    TD_CHECK(given == 0, "the inputs are in the first temporary");
+    load_temporary(given);
+    emit_slot(Opcode::DELETE_FAST, locals_ + given, true);
+    emit(Opcode::CALL_FUNCTION_EX, 0);
+  } else {
+    for (const OutputGraph::Input& input : inputs) load(*input.source);
+    end_call(static_cast<uint32_t>(inputs.size()));
+  }
   emit(Opcode::UNPACK_SEQUENCE, static_cast<uint32_t>(results.size()));
   for (const VarRef& result : results) {
     const int made = temporary();

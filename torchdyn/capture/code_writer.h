@@ -48,9 +48,10 @@ class CodeWriter {
   void store_temporary(int number) { emit_slot(Opcode::STORE_FAST, locals_ + number, true); }
 
   // ---- Values
-  // Calls what the graph became; its results are values from now on.
-  void call_graph(const std::vector<OutputGraph::Input>& inputs, PyBorrow compiled,
-                  const std::vector<VarRef>& results);
+  // Calls what the graph became; its results are values from now on. The code's first.
+  void call_graph(const OutputGraph& graph, PyBorrow compiled, const std::vector<VarRef>& results);
+  // Where such code finds the tuple of the graph's inputs, if these are given.
+  static int given_slot(CodeView code);
   // What the graph leaves, whatever it became.
   void set_grad_mode(bool is_on);
   // Leaves the value on the stack; one that the frame made is made once. Breaks where it cannot be.

@@ -73,7 +73,7 @@ class Cut {
 
   PyRef write(const Translator& t, PyBorrow compiled, const std::vector<VarRef>& results) {
     w_.set_position(instruction_.position);
-    if (compiled) w_.call_graph(t.inputs(), compiled, results);
+    if (compiled) w_.call_graph(t.graph(), compiled, results);
     if (const auto mode = t.changed_grad_mode()) w_.set_grad_mode(*mode);
     for (const VarRef& value : frame_.stack)
       if (value) w_.keep(value);

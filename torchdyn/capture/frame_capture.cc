@@ -7,6 +7,7 @@
 #include "absl/container/inlined_vector.h"
 
 #include "aten_bridge/base/str_cat.h"
+#include "torchdyn/capture/code_writer.h"
 #include "torchdyn/capture/codegen.h"
 #include "torchdyn/capture/cut.h"
 #include "torchdyn/capture/graph_break.h"
@@ -34,14 +35,26 @@ struct FrameVariant {
   Guards guards;
   std::vector<int> tensors;  // places of the guards
   std::optional<TensorGuards> tensor_guards;
-  PyRef code;  // null: this function runs as it is, whatever comes
+  PyRef code = {};  // null: this function runs as it is, whatever comes
+  bool are_inputs_given = false;
 
-  bool serves(const FrameView& frame) const noexcept {
-    if (!code) return true;
-    if (!guards.check(frame)) return false;
+  // None: the guards do not hold.
+  std::optional<Replacement> serve(const FrameView& frame) {
+    if (!code) return Replacement();
+    if (!guards.check(frame)) return std::nullopt;
     absl::InlinedVector<PyBorrow, 16> values;
+    values.reserve(tensors.size());
     for (const int place : tensors) values.push_back(guards.value(place));
-    return tensor_guards->check(values);
+    if (!tensor_guards->check(values)) return std::nullopt;
+    return with_inputs(frame, values);
+  }
+
+  Replacement with_inputs(const FrameView& frame, std::span<const PyBorrow> inputs) const {
+    Replacement other{PyRef::to(code)};
+    if (!are_inputs_given) return other;
+    other.given = tuple_of_borrowed(inputs);
+    other.given_slot = CodeWriter::given_slot(frame.code());
+    return other;
   }
 };
 
@@ -97,6 +110,7 @@ FrameVariant guarded(uint64_t id, Translator& t) {
   t.leave_modes();
   t.effects().guard_aliases(&t.guards());
   FrameVariant variant{.capture = id, .guards = std::move(t.guards())};
+  variant.are_inputs_given = t.graph().are_inputs_given();
   std::vector<PyBorrow> tensors;
   std::vector<std::string> names;
   for (const OutputGraph::Input& input : t.graph().inputs()) {
@@ -204,18 +218,18 @@ bool FrameCapture::is_library_code(CodeView code) const {
   return !inside.starts_with("nn/modules/") || inside == "nn/modules/module.py";
 }
 
-PyRef FrameCapture::replacement(const Gil& gil, const FrameView& frame) {
-  if (is_library_code(frame.code())) return PyRef();
+Replacement FrameCapture::replacement(const Gil& gil, const FrameView& frame) {
+  if (is_library_code(frame.code())) return {};
   size_t mine = 0;
   const uint64_t id = this->id();
-  for (const FrameVariant& variant : record_of(gil, frame.code()).variants) {
+  for (FrameVariant& variant : record_of(gil, frame.code()).variants) {
     if (variant.capture != id) continue;
-    if (variant.serves(frame)) return PyRef::to(variant.code);
+    if (auto other = variant.serve(frame)) return *std::move(other);
     ++mine;
   }
   if (mine >= kMostVariants) {
     left_alone(frame, str_cat("captured ", mine, " times already, for other values"));
-    return PyRef();
+    return {};
   }
   return capture(gil, frame);
 }
@@ -259,6 +273,12 @@ bool FrameCapture::may_cut(const Gil& gil, const FrameView& frame, const Transla
 
 namespace {
 
+std::vector<PyBorrow> inputs_of(const OutputGraph& graph) {
+  std::vector<PyBorrow> tensors;
+  for (const OutputGraph::Input& input : graph.inputs()) tensors.push_back(input.tensor);
+  return tensors;
+}
+
 std::string whole_error(const FrameCapture::Event& event) {
   return str_cat(event.function, " is not one graph, as fullgraph demands: ", event.reason,
                  "\n  at ", event.file, ":", event.line, "\n  what to do: ", event.advice);
@@ -266,7 +286,7 @@ std::string whole_error(const FrameCapture::Event& event) {
 
 }  // namespace
 
-PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
+Replacement FrameCapture::capture(const Gil& gil, const FrameView& frame) {
   const CodeView code = frame.code();
   FrameVariant variant{.capture = id_};
   Event event{std::string(code.name()), code.first_line(), "", false, {}};
@@ -287,28 +307,26 @@ PyRef FrameCapture::capture(const Gil& gil, const FrameView& frame) {
     if (concerns && is_whole_) {
       PyRef raising = raising_code(gil, code, whole_error(event));
       tell(std::move(event));
-      return raising;
+      return {std::move(raising)};
     }
-    if (concerns) {
-      const int steps = t->steps();
-      t.reset();
-      cut(gil, frame, steps, &variant, &event);
-    }
+    if (concerns) cut(gil, frame, t->steps(), &t, &variant, &event);
   } catch (const PythonError&) {
     if (stops_the_program()) throw;
     event.reason = take_exception_text(gil);
   }
   tell(std::move(event));
-  PyRef replaced = PyRef::to(variant.code);
+  Replacement other;
+  if (variant.code) other = variant.with_inputs(frame, inputs_of(t->graph()));
   record_of(gil, code).variants.push_back(std::move(variant));
-  return replaced;
+  return other;
 }
 
-void FrameCapture::cut(const Gil& gil, const FrameView& frame, int steps, FrameVariant* variant,
-                       Event* event) {
+void FrameCapture::cut(const Gil& gil, const FrameView& frame, int steps,
+                       std::optional<Translator>* t, FrameVariant* variant, Event* event) {
   try {
-    Translator t(gil, frame);
-    *variant = cut_variant(gil, id_, frame.code(), backend_, t, steps);
+    t->reset();
+    t->emplace(gil, frame);
+    *variant = cut_variant(gil, id_, frame.code(), backend_, **t, steps);
     event->guards = described(*variant);
     event->is_cut = true;
   } catch (const GraphBreak& graph_break) {

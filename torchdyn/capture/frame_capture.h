@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ class FrameCapture : public Evaluator {
   // Graphs that backends were given, of all captures.
   static int64_t graphs();
 
-  PyRef replacement(const Gil&, const FrameView& frame) override;
+  Replacement replacement(const Gil&, const FrameView& frame) override;
   void left_alone(const FrameView& frame, std::string_view reason) noexcept override;
 
   std::vector<Event> events() const { return events_; }
@@ -48,8 +49,10 @@ class FrameCapture : public Evaluator {
   static constexpr size_t kMostEvents = 10'000;
 
   void tell(Event event);
-  PyRef capture(const Gil&, const FrameView& frame);
-  void cut(const Gil&, const FrameView& frame, int steps, FrameVariant* variant, Event* event);
+  Replacement capture(const Gil&, const FrameView& frame);
+  // Captures anew, in `t`, up to that step.
+  void cut(const Gil&, const FrameView& frame, int steps, std::optional<Translator>* t,
+           FrameVariant* variant, Event* event);
   bool is_library_code(CodeView code) const;
   bool may_cut(const Gil&, const FrameView& frame, const Translator& t, BreakReason reason) const;
 

@@ -1,5 +1,7 @@
 #include "torchdyn/capture/output_graph.h"
 
+#include <algorithm>
+
 #include "torchdyn/cpython/objects.h"
 
 namespace torchdyn {
@@ -49,6 +51,12 @@ PyRef OutputGraph::call_method(const Gil& gil, const char* method, const PyRef& 
 void OutputGraph::erase(const Gil& gil, PyBorrow node) {
   --calls_;
   (void)torchdyn::call_method(gil, graph_, "erase_node", {node});
+}
+
+bool OutputGraph::are_inputs_given() const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [](const Input& input) {
+    return input.source->kind() != Source::Kind::kLocal;
+  });
 }
 
 PyRef OutputGraph::finish(const Gil& gil, const PyRef& results) {

@@ -31,6 +31,9 @@ class OutputGraph {
   PyRef finish(const Gil&, const PyRef& results);
 
   const std::vector<Input>& inputs() const { return inputs_; }
+  // Whether loading them takes more than an instruction each: then whoever checked the guards gives
+  // them to the code, in a tuple.
+  bool are_inputs_given() const;
   int calls() const { return calls_; }
 
  private:

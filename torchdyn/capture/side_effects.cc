@@ -2,7 +2,7 @@
 
 #include "torchdyn/capture/code_writer.h"
 #include "torchdyn/cpython/objects.h"
-#include "torchdyn/guards/guard.h"
+#include "torchdyn/guards/tree.h"
 #include "torchdyn/variables/kinds.h"
 
 namespace torchdyn {

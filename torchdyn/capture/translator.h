@@ -19,7 +19,7 @@
 #include "torchdyn/bytecode/instruction.h"
 #include "torchdyn/capture/output_graph.h"
 #include "torchdyn/capture/side_effects.h"
-#include "torchdyn/guards/guard.h"
+#include "torchdyn/guards/tree.h"
 #include "torchdyn/variables/variable.h"
 
 namespace torchdyn {
@@ -80,6 +80,7 @@ class Translator {
   // ---- For handlers and variables ----
   const Gil& gil() const { return gil_; }
   OutputGraph& graph() { return graph_; }
+  const OutputGraph& graph() const { return graph_; }
   Guards& guards() { return guards_; }
   SideEffects& effects() { return effects_; }
   const SideEffects& effects() const { return effects_; }

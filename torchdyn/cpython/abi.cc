@@ -76,7 +76,7 @@ Verdict FrameView::may_become_other() const {
 
 // A frame that has not begun holds its arguments and nothing else, and lies on top of its thread's
 // stack: other code needs another extent and no copy.
-Verdict FrameView::become(const Gil&, CodeView other) const {
+Verdict FrameView::become(const Gil&, CodeView other, PyRef given, int given_slot) const {
   if (Verdict may = may_become_other(); !may) return may;
   if (!has_like_arguments(code(), other)) return Verdict::no("the other code's arguments differ");
   if (code().free_slots() != other.free_slots())
@@ -90,6 +90,7 @@ Verdict FrameView::become(const Gil&, CodeView other) const {
     return Verdict::no("this piece of the stack has no room for the other code's frame");
   thread_->datastack_top = top;
   td_frame_become(frame_, other.get(), code().arguments());
+  if (given) td_frame_bind(frame_, given_slot, given.release());
   return Verdict::yes();
 }
 

@@ -37,6 +37,7 @@ class CodeView {
 
   // Slots of its frames: arguments (with *args and **kwargs), other locals, cells, free variables.
   int arguments() const;
+  int locals() const { return code_->co_nlocals; }  // arguments among them
   int slots() const { return code_->co_nlocalsplus; }
   int free_slots() const { return code_->co_nfreevars; }
   std::string_view slot_name(int slot) const;
@@ -69,8 +70,9 @@ class FrameView {
   Verdict may_become_other() const;
   // Lets the frame run `code` in place of its own, with its arguments, globals and closure. No, and
   // nothing is changed, where `code` takes other arguments or free variables, or more stack than
-  // there is here; yes, and code() is `code`.
-  Verdict become(const Gil&, CodeView code) const;
+  // there is here; yes, and code() is `code`. Its `given_slot`, a local that is no argument, holds
+  // `given` then.
+  Verdict become(const Gil&, CodeView code, PyRef given = PyRef(), int given_slot = 0) const;
 
  private:
   PyThreadState* thread_;

@@ -40,6 +40,8 @@ void td_frame_become(TdFrame* frame, PyCodeObject* code, int bound) {
   Py_DECREF(before);
 }
 
+void td_frame_bind(TdFrame* frame, int slot, PyObject* value) { frame->localsplus[slot] = value; }
+
 int td_thread_is_traced(const PyThreadState* thread) {
   return thread->c_tracefunc != NULL || thread->c_profilefunc != NULL;
 }
@@ -56,6 +58,23 @@ unsigned td_type_version(const PyTypeObject* type) {
 
 uint64_t td_dict_version(const PyObject* dict) {
   return ((const PyDictObject*)dict)->ma_version_tag;
+}
+
+int td_dict_add_watcher(TdDictCallback callback) {
+  (void)callback;  // watchers came with 3.12
+  return -1;
+}
+
+int td_dict_watch(int watcher, PyObject* dict) {
+  (void)watcher, (void)dict;
+  return -1;
+}
+
+void td_dict_unwatch(int watcher, PyObject* dict) { (void)watcher, (void)dict; }
+
+PyObject** td_dict_place(PyObject* object) {
+  (void)object;  // nobody watches it
+  return NULL;
 }
 
 PyCodeObject* td_code_new(const TdCodeParts* p) {

@@ -43,6 +43,8 @@ void td_frame_become(TdFrame* frame, PyCodeObject* code, int bound) {
   Py_DECREF(before);
 }
 
+void td_frame_bind(TdFrame* frame, int slot, PyObject* value) { frame->localsplus[slot] = value; }
+
 int td_thread_is_traced(const PyThreadState* thread) {
   return thread->c_tracefunc != NULL || thread->c_profilefunc != NULL;
 }
@@ -71,9 +73,59 @@ unsigned td_type_version(const PyTypeObject* type) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 uint64_t td_dict_version(const PyObject* dict) {
-  return ((const PyDictObject*)dict)->ma_version_tag;
+  const uint64_t watchers = 0xFF;  // in the lowest bits, who watches
+  return ((const PyDictObject*)dict)->ma_version_tag & ~watchers;
 }
 #pragma GCC diagnostic pop
+
+static TdDictCallback dict_callback;
+
+static int tell_of_dict(PyDict_WatchEvent event, PyObject* dict, PyObject* key, PyObject* value) {
+  (void)value;
+  switch (event) {
+    case PyDict_EVENT_MODIFIED:
+      dict_callback(TD_VALUE_CHANGES, dict, key);
+      return 0;
+    case PyDict_EVENT_ADDED:
+    case PyDict_EVENT_DELETED:
+      dict_callback(TD_KEY_CHANGES, dict, key);
+      return 0;
+    case PyDict_EVENT_CLONED:
+    case PyDict_EVENT_CLEARED:
+      dict_callback(TD_DICT_CHANGES, dict, NULL);
+      return 0;
+    case PyDict_EVENT_DEALLOCATED:
+      dict_callback(TD_DICT_GOES, dict, NULL);
+      return 0;
+  }
+  return 0;
+}
+
+int td_dict_add_watcher(TdDictCallback callback) {
+  dict_callback = callback;
+  int watcher = PyDict_AddWatcher(tell_of_dict);
+  if (watcher < 0) PyErr_Clear();
+  return watcher;
+}
+
+int td_dict_watch(int watcher, PyObject* dict) {
+  if (watcher < 0 || PyDict_Watch(watcher, dict) == 0) return watcher < 0 ? -1 : 0;
+  PyErr_Clear();
+  return -1;
+}
+
+// While CPython ends, dicts go unseen: `dict` may be none any more.
+void td_dict_unwatch(int watcher, PyObject* dict) {
+  if (_Py_IsFinalizing() || PyDict_Unwatch(watcher, dict) == 0) return;
+  PyErr_Clear();
+}
+
+// Include/internal/pycore_object.h: a managed dict is three words before its object.
+PyObject** td_dict_place(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) return (PyObject**)object - 3;
+  return type->tp_dictoffset > 0 ? (PyObject**)((char*)object + type->tp_dictoffset) : NULL;
+}
 
 PyCodeObject* td_code_new(const TdCodeParts* p) {
   return PyUnstable_Code_NewWithPosOnlyArgs(

@@ -32,6 +32,8 @@ Py_ssize_t td_frame_words(const PyCodeObject* code);
 // Makes a frame that has not begun one of `code`: slots from `bound` on are unbound, the next
 // instruction is the first. Takes a reference to `code`, gives up the frame's to the code before.
 void td_frame_become(TdFrame* frame, PyCodeObject* code, int bound);
+// Gives an unbound slot a value, whose reference it takes.
+void td_frame_bind(TdFrame* frame, int slot, PyObject* value);
 
 // Whether sys.settrace or sys.setprofile watches this thread.
 int td_thread_is_traced(const PyThreadState* thread);
@@ -45,6 +47,19 @@ unsigned td_type_version(const PyTypeObject* type);
 // A number that changes with whatever a dict holds, and is no other dict's; 0: this version of
 // CPython keeps none.
 uint64_t td_dict_version(const PyObject* dict);
+
+// What becomes of a dict: a key's value, which keys it has, all of it, the dict itself.
+typedef enum { TD_VALUE_CHANGES, TD_KEY_CHANGES, TD_DICT_CHANGES, TD_DICT_GOES } TdDictChange;
+// Is called before a watched dict changes; `key` is null where all of it does.
+typedef void (*TdDictCallback)(TdDictChange change, PyObject* dict, PyObject* key);
+// -1: this version of CPython tells nobody, or too many ask already. Once a process.
+int td_dict_add_watcher(TdDictCallback callback);
+int td_dict_watch(int watcher, PyObject* dict);  // -1: it is not watched
+void td_dict_unwatch(int watcher, PyObject* dict);
+
+// Where an object keeps the pointer to its dict, which is null or no dict's as long as there is
+// none; null: elsewhere, or it has none.
+PyObject** td_dict_place(PyObject* object);
 
 typedef struct {
   int arguments, positional_only, keyword_only, stack_size, flags, first_line;

@@ -102,8 +102,9 @@ Verdict consider(const FrameView& frame) {
   const Gil gil = Gil::held_surely();
   Evaluator* const mine = evaluator;
   const Holding<Evaluator*> closed(&evaluator, nullptr);
-  const PyRef code = mine->replacement(gil, frame);
-  return code ? frame.become(gil, CodeView::of(code)) : Verdict::yes();
+  Replacement other = mine->replacement(gil, frame);
+  if (!other.code) return Verdict::yes();
+  return frame.become(gil, CodeView::of(other.code), std::move(other.given), other.given_slot);
 }
 
 // The frame's function, where the frame runs other code from now on.

@@ -1,6 +1,6 @@
 // Looks at each frame that a thread begins, and may give it other code to run.
 //   class Capture : public Evaluator {
-//     PyRef replacement(const Gil&, const FrameView& frame) override;
+//     Replacement replacement(const Gil&, const FrameView& frame) override;
 //   };
 //   if (Verdict may = EvalScope::possible(gil); !may) ...
 //   EvalScope scope(gil, &capture);      // this thread's frames, until the scope ends
@@ -20,13 +20,19 @@
 
 namespace torchdyn {
 
+// What a frame runs instead.
+struct Replacement {
+  PyRef code = {};   // takes the frame's arguments and free variables; null: it runs as it is
+  PyRef given = {};  // what the code finds in a local of its own; null: nothing
+  int given_slot = 0;
+};
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  // A code object that takes the frame's arguments and free variables, or null: the frame runs as
-  // it is, and so it does where this throws. Frames that begin meanwhile are not looked at.
-  virtual PyRef replacement(const Gil&, const FrameView& frame) = 0;
+  // Where this throws the frame runs as it is, too. Frames that begin meanwhile are not looked at.
+  virtual Replacement replacement(const Gil&, const FrameView& frame) = 0;
 
   // A frame runs as it is, for another reason than the evaluator's. Runs no Python.
   virtual void left_alone(const FrameView&, std::string_view /*reason*/) noexcept {}

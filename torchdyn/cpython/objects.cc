@@ -209,6 +209,13 @@ PyRef tuple_of(const std::vector<PyRef>& items) {
   return tuple;
 }
 
+PyRef tuple_of_borrowed(std::span<const PyBorrow> items) {
+  PyRef tuple = owned(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(items[i].get()));
+  return tuple;
+}
+
 std::vector<PyBorrow> items_of(PyBorrow sequence) {
   TD_CHECK(PyTuple_Check(sequence.get()) || PyList_Check(sequence.get()), "a tuple or a list");
   PyObject** const items = PySequence_Fast_ITEMS(sequence.get());

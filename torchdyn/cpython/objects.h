@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,7 @@ PyRef name(std::string_view text);  // an interned str
 // Of a namedtuple's class, or of one of CPython's structures; empty: it is none.
 std::vector<std::string> field_names(PyTypeObject* type);
 PyRef tuple_of(const std::vector<PyRef>& items);
+PyRef tuple_of_borrowed(std::span<const PyBorrow> items);
 std::vector<PyBorrow> items_of(PyBorrow tuple_or_list);
 std::string text_of(PyBorrow object);  // str(object); runs its __str__
 std::string_view utf8(PyBorrow str);

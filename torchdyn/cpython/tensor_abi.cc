@@ -13,11 +13,8 @@
 namespace torchdyn {
 namespace {
 
-// A call's tensors are checked without asking for memory, unless they are many.
-using Tensors = absl::InlinedVector<at::Tensor, 16>;
-
-Tensors tensors_of(std::span<const PyBorrow> objects) {
-  Tensors tensors;
+std::vector<at::Tensor> tensors_of(std::span<const PyBorrow> objects) {
+  std::vector<at::Tensor> tensors;
   tensors.reserve(objects.size());
   for (const PyBorrow object : objects) tensors.push_back(THPVariable_Unpack(object.get()));
   return tensors;
@@ -60,10 +57,15 @@ TensorGuards TensorGuards::record(std::span<const PyBorrow> tensors,
   return TensorGuards(aten_bridge::InputGuards::record(tensors_of(tensors), names));
 }
 
-bool TensorGuards::check(std::span<const PyBorrow> tensors) const noexcept {
-  for (const PyBorrow tensor : tensors)
-    if (!tensor || !is_plain_tensor(tensor)) return false;
-  return !has_function_mode() && guards_.check(tensors_of(tensors));
+// A call's tensors are checked without asking for memory, unless they are many.
+bool TensorGuards::check(std::span<const PyBorrow> objects) const noexcept {
+  absl::InlinedVector<const at::Tensor*, 16> tensors;
+  tensors.reserve(objects.size());
+  for (const PyBorrow object : objects) {
+    if (!object || !is_plain_tensor(object)) return false;
+    tensors.push_back(&THPVariable_Unpack(object.get()));
+  }
+  return !has_function_mode() && guards_.check(std::span<const at::Tensor* const>(tensors));
 }
 
 std::string TensorGuards::explain_failure(std::span<const PyBorrow> tensors) const {

@@ -1,7 +1,5 @@
 #include "torchdyn/guards/guard.h"
 
-#include <algorithm>
-
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/cpython/objects.h"
 
@@ -24,28 +22,6 @@ constexpr KindRow kKinds[] = {
 
 constexpr size_t kCount = std::size(kKinds);
 static_assert(kCount == std::variant_size_v<GuardKind>);
-
-bool holds(const GuardKind& kind, PyBorrow value, const FrameView& frame) noexcept {
-  if (const auto* const alias = std::get_if<Alias>(&kind)) return alias->check(value, frame);
-  return std::visit(
-      [&](const auto& k) {
-        if constexpr (requires { k.check(value); }) return k.check(value);
-        return false;
-      },
-      kind);
-}
-
-bool is_of_one_kind(const GuardKind& a, const GuardKind& b) {
-  if (a.index() != b.index()) return false;
-  if (const auto* const holds = std::get_if<Holds>(&a))
-    return holds->element() == std::get<Holds>(b).element();
-  const auto* const alias = std::get_if<Alias>(&a);
-  return !alias || *alias->other == *std::get<Alias>(b).other;
-}
-
-std::string explanation(const GuardKind& kind, PyBorrow value) {
-  return std::visit([&](const auto& k) { return k.explain(value); }, kind);
-}
 
 std::string type_name(PyBorrow value) { return value ? Py_TYPE(value.get())->tp_name : "nothing"; }
 
@@ -172,114 +148,30 @@ std::string Equals::explain(PyBorrow value) const {
   return str_cat("it is ", now, ", was ", text_of(constant));
 }
 
-// ---- The tree
-// --------------------------------------------------------------------------------------
-
-void Guards::add(const SourceRef& source, GuardKind kind) {
-  std::vector<GuardKind>& guards = nodes_[node(source)].guards;
-  for (const GuardKind& known : guards)
-    if (is_of_one_kind(known, kind)) return;
-  guards.push_back(std::move(kind));
+bool holds(const GuardKind& kind, PyBorrow value, const FrameView& frame) noexcept {
+  if (const auto* const alias = std::get_if<Alias>(&kind)) return alias->check(value, frame);
+  return std::visit(
+      [&](const auto& k) {
+        if constexpr (requires { k.check(value); }) return k.check(value);
+        return false;
+      },
+      kind);
 }
 
-int Guards::place(const SourceRef& source) {
-  const int found = node(source);
-  nodes_[found].is_place = true;
-  return found;
+bool is_of_one_kind(const GuardKind& a, const GuardKind& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* const holds = std::get_if<Holds>(&a))
+    return holds->element() == std::get<Holds>(b).element();
+  const auto* const alias = std::get_if<Alias>(&a);
+  return !alias || *alias->other == *std::get<Alias>(b).other;
 }
 
-int Guards::node(const SourceRef& source) {
-  const int base = source->base() ? node(source->base()) : -1;
-  if (source->kind() != Source::Kind::kMember) return node_below(base, source);
-  const SourceRef dict = Source::dict(source->base());
-  return node_below(node_below(base, dict), Source::item(dict, utf8(source->name())));
+std::string explanation(const GuardKind& kind, PyBorrow value) {
+  return std::visit([&](const auto& k) { return k.explain(value); }, kind);
 }
 
-int Guards::node_below(int parent, const SourceRef& source) {
-  const Key key{parent, source->kind(), source->slot(), source->name().get(),
-                source->object().get()};
-  const auto [known, is_new] = known_.try_emplace(key, static_cast<int>(nodes_.size()));
-  if (!is_new) return known->second;
-  const int made = known->second;
-  nodes_.push_back({.source = source});
-  if (parent < 0) {
-    roots_.push_back(made);
-  } else {
-    const bool is_item = source->kind() == Source::Kind::kItem;
-    (is_item ? nodes_[parent].items : nodes_[parent].others).push_back(made);
-  }
-  return made;
-}
+int cost(const GuardKind& kind) { return kKinds[kind.index()].cost; }
 
-// Whether the same object is all that its guards ask for.
-bool Guards::follows_from_dict(const Node& node) const {
-  if (node.is_place || !node.items.empty() || !node.others.empty()) return false;
-  return std::all_of(node.guards.begin(), node.guards.end(), [](const GuardKind& kind) {
-    return std::holds_alternative<Absent>(kind) || std::holds_alternative<Equals>(kind) ||
-           (std::holds_alternative<Same>(kind) && std::get<Same>(kind).weak);
-  });
-}
-
-void Guards::finish() {
-  known_.clear();
-  for (Node& node : nodes_) {
-    std::stable_sort(node.guards.begin(), node.guards.end(), [](const auto& a, const auto& b) {
-      return kKinds[a.index()].cost < kKinds[b.index()].cost;
-    });
-    for (const int item : node.items)
-      if (!follows_from_dict(nodes_[item])) node.live_items.push_back(item);
-  }
-}
-
-bool Guards::read_all(const Node& node, const std::vector<int>& children,
-                      const FrameView& frame) const noexcept {
-  for (const int child : children) {
-    const Node& read = nodes_[child];
-    read.value = read.source->read_from(node.value, frame);
-    if (!holds(read, frame)) return false;
-  }
-  return true;
-}
-
-bool Guards::holds(const Node& node, const FrameView& frame) const noexcept {
-  for (const GuardKind& kind : node.guards)
-    if (!torchdyn::holds(kind, node.value, frame)) return false;
-  if (!read_all(node, node.others, frame)) return false;
-  if (node.items.empty()) return true;
-  const bool is_dict = node.value && PyDict_CheckExact(node.value.get());
-  const uint64_t version = is_dict ? td_dict_version(node.value.get()) : 0;
-  if (version != 0 && version == node.dict_version) {
-    for (const int item : node.live_items)
-      if (!holds(nodes_[item], frame)) return false;
-    return true;
-  }
-  node.dict_version = 0;  // what was known is overwritten, whether all holds or not
-  if (!read_all(node, node.items, frame)) return false;
-  node.dict_version = version;
-  return true;
-}
-
-bool Guards::check(const FrameView& frame) const noexcept {
-  const Node top{};
-  return read_all(top, roots_, frame);
-}
-
-std::string Guards::explain_failure(const FrameView& frame) const {
-  for (const Node& node : nodes_) {
-    const PyBorrow value = node.source->read(frame);
-    for (const GuardKind& kind : node.guards)
-      if (!torchdyn::holds(kind, value, frame))
-        return str_cat(node.source->text(), ": ", explanation(kind, value));
-  }
-  return "";
-}
-
-std::vector<std::string> Guards::describe() const {
-  std::vector<std::string> lines;
-  for (const Node& node : nodes_)
-    for (const GuardKind& kind : node.guards)
-      lines.push_back(str_cat(node.source->text(), ": ", kKinds[kind.index()].promise));
-  return lines;
-}
+const char* promise(const GuardKind& kind) { return kKinds[kind.index()].promise; }
 
 }  // namespace torchdyn

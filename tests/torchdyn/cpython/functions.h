@@ -31,6 +31,7 @@ void read_arguments(PyObject* args, const char* format, Results*... results) {
 }
 
 extern PyMethodDef kBytecodeFunctions[];
+extern PyMethodDef kDictFunctions[];
 extern PyMethodDef kHookFunctions[];
 extern PyMethodDef kOtherHookFunctions[];
 

@@ -21,13 +21,13 @@ struct Mark : CodeRecord {
 
 class Marked : public Evaluator {
  public:
-  PyRef replacement(const Gil& gil, const FrameView& frame) override {
+  Replacement replacement(const Gil& gil, const FrameView& frame) override {
     ++looked_at;
     auto* const mark = static_cast<Mark*>(code_record(gil, frame.code()));
-    if (!mark) return PyRef();
+    if (!mark) return {};
     ++replaced;
-    if (CodeView::is_code(mark->stand_in)) return PyRef::to(mark->stand_in);
-    return owned(PyObject_CallOneArg(mark->stand_in.get(), slots(frame).get()));
+    if (CodeView::is_code(mark->stand_in)) return {PyRef::to(mark->stand_in)};
+    return {owned(PyObject_CallOneArg(mark->stand_in.get(), slots(frame).get()))};
   }
 
   void left_alone(const FrameView& frame, std::string_view reason) noexcept override {

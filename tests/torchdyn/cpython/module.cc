@@ -10,7 +10,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "torchdyn_layers", nullptr, -1,
 PyMODINIT_FUNC PyInit_torchdyn_layers() {
   using namespace torchdyn::testing;
   PyObject* module = PyModule_Create(&definition);
-  for (PyMethodDef* functions : {kBytecodeFunctions, kHookFunctions, kOtherHookFunctions})
+  for (PyMethodDef* functions :
+       {kBytecodeFunctions, kDictFunctions, kHookFunctions, kOtherHookFunctions})
     if (module && PyModule_AddFunctions(module, functions) != 0) Py_CLEAR(module);
   return module;
 }
