@@ -15,6 +15,7 @@ from torchdyn import _C, graph_backend
 from torchdyn.options import chosen_options
 
 _backends: dict[str, Callable] = {}
+_get = object.__getattribute__
 
 
 def register_backend(backend: Callable | None = None, name: str | None = None) -> Callable:
@@ -59,11 +60,10 @@ class CompiledModule(torch.nn.Module):
 
     def __init__(self, module: torch.nn.Module, capture: Any):
         super().__init__()
-        self.__dict__["_orig_mod"] = module
-        self.__dict__["capture"] = capture
+        self.__dict__.update(_orig_mod=module, capture=capture, _call=capture.caller(module))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.capture.call(self._orig_mod, *args, **kwargs)
+        return _get(self, "__dict__")["_call"](*args, **kwargs)
 
     def __getattribute__(self, name: str) -> Any:
         own = name in ("_orig_mod", "capture", "__class__", "__dict__", "__call__")
@@ -101,9 +101,11 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
     if isinstance(model, torch.nn.Module):
         return CompiledModule(model, capture)
 
+    call = capture.caller(model)
+
     @functools.wraps(model)
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        return capture.call(model, *args, **kwargs)
+        return call(*args, **kwargs)
 
     compiled.capture = capture
     compiled._torchdyn_function = model

@@ -17,12 +17,18 @@ class PythonFrameCapture {
       : capture_(Gil::held(), PyBorrow(backend.ptr()), fullgraph) {}
 
   py::object call(const py::object& function, const py::args& args, const py::kwargs& kwargs) {
-    const Gil gil = Gil::held();
-    if (const Verdict may = EvalScope::possible(gil); !may) throw std::runtime_error(may.reason());
-    const EvalScope scope(gil, &capture_);
-    PyObject* const result = PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr());
+    PyObject* const result =
+        within_scope([&] { return PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr()); });
     if (!result) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(result);
+  }
+
+  template <class Call>
+  PyObject* within_scope(Call call) {
+    const Gil gil = Gil::held_surely();
+    if (const Verdict may = EvalScope::possible(gil); !may) throw std::runtime_error(may.reason());
+    const EvalScope scope(gil, &capture_);
+    return call();
   }
 
   py::list events() const {
@@ -38,6 +44,33 @@ class PythonFrameCapture {
  private:
   FrameCapture capture_;
 };
+
+// `held` is (capture, its address, function), which CPython's collector sees.
+PyObject* call_captured(PyObject* held, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  auto* const capture =
+      static_cast<PythonFrameCapture*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(held, 1), nullptr));
+  try {
+    return capture->within_scope([&] {
+      return PyObject_Vectorcall(PyTuple_GET_ITEM(held, 2), args, static_cast<size_t>(count),
+                                 names);
+    });
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+
+PyMethodDef call_captured_definition = {
+    "call_captured", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_captured)),
+    METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+py::object caller(const py::object& capture, const py::object& function) {
+  const py::tuple held =
+      py::make_tuple(capture, py::capsule(capture.cast<PythonFrameCapture*>()), function);
+  PyObject* const made = PyCFunction_New(&call_captured_definition, held.ptr());
+  if (!made) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
 
 // Looks at no frame meanwhile.
 py::object call_unseen(const py::object& function, const py::args& args, const py::kwargs& kwargs) {
@@ -68,6 +101,7 @@ void add_frame_capture(py::module_& module) {
                                  "example_inputs) -> callable.")
       .def(py::init<const py::object&, bool>(), py::arg("backend"), py::arg("fullgraph") = false)
       .def("call", &PythonFrameCapture::call, "function(*args, **kwargs), with frames captured.")
+      .def("caller", &caller, "What calls function(*args, **kwargs) so, quickly.")
       .def_property_readonly("events", &PythonFrameCapture::events,
                              "One dict a change: function, line, reason (\"\": captured), guards.");
   module.def("call_unseen", &call_unseen, "function(*args, **kwargs), with no frame captured.");
