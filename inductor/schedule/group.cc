@@ -20,6 +20,7 @@ namespace {
 using aten_bridge::str_cat;
 
 constexpr size_t kNear = 8;          // groups back: where small kernels join that share nothing
+constexpr int64_t kMuch = 256 * 1024;  // bytes of memory
 constexpr size_t kMostBuffers = 48;  // of a kernel: more does not stay in registers and caches
 
 // Buffers, sorted, each once.
@@ -159,6 +160,8 @@ class Grouper {
     std::vector<size_t> first;
     if (!order_allows(at, uses, &first))
       return "something between needs the one and feeds the other";
+    if (holds_much(at, first, uses))
+      return "what the one reads would be held until extern calls have fed the other";
     std::vector<int> shared = either(uses.reads, uses.writes);
     std::erase_if(shared, [&](int b) { return !groups_[at].has_use_of(b); });
     if (groups_[at].uses.reads.size() + groups_[at].uses.writes.size() > kMostBuffers)
@@ -183,6 +186,16 @@ class Grouper {
     g.add_origins(nest.origin);
     move_before(at, first);
     return "";
+  }
+
+  // Whether the group at `at`, which gives the nest nothing, would keep its inputs until extern calls
+  // have run.
+  bool holds_much(size_t at, const std::vector<size_t>& first, const Uses& uses) const {
+    const Uses& ours = groups_[at].uses;
+    int64_t bytes = 0;
+    for (int b : ours.reads) bytes += size_of(b);
+    return bytes >= kMuch && !meet(ours.writes, uses.reads) &&
+           std::any_of(first.begin(), first.end(), [&](size_t f) { return groups_[f].is_extern; });
   }
 
   // Whether the nest can run together with the group at `at`; `first`: the groups behind it that

@@ -41,6 +41,8 @@ FORWARD(nvrtcCompileProgram, (void* program, int count, const char* const* optio
         options)
 FORWARD(nvrtcGetProgramLogSize, (void* program, size_t* size), program, size)
 FORWARD(nvrtcGetProgramLog, (void* program, char* log), program, log)
+FORWARD(nvrtcGetPTXSize, (void* program, size_t* size), program, size)
+FORWARD(nvrtcGetPTX, (void* program, char* ptx), program, ptx)
 FORWARD(nvrtcGetCUBINSize, (void* program, size_t* size), program, size)
 FORWARD(nvrtcGetCUBIN, (void* program, char* cubin), program, cubin)
 
