@@ -201,10 +201,19 @@ Tensor& copy_(Tensor& self, const Tensor& source, bool) {
 
 Tensor mm(const Tensor& a, const Tensor& b) { return in_host_memory(to_cpu(a).mm(to_cpu(b))); }
 
+// As an operator that draws: adds where the generator stood.
+Tensor bernoulli(const Tensor& self, std::optional<at::Generator>) {
+  at::Generator generator = at::globalContext().defaultGenerator(kDevice);
+  const auto offset = static_cast<double>(generator.get_offset());
+  generator.set_offset(generator.get_offset() + 4);
+  return in_host_memory(to_cpu(self) + offset);
+}
+
 TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("_fused_sdp_choice", choose_flash);
   m.impl("copy_", copy_);
   m.impl("mm", mm);
+  m.impl("bernoulli", bernoulli);
 }
 
 const bool registered = [] {

@@ -1,6 +1,7 @@
 // A CUDA device for programs on machines that have none: current device and stream, allocator (host
 // memory) and default generator, registered with LibTorch where libtorch_cuda registers its own.
-// Its kernels are few: the choice of flash attention, which captures ask for, copies and products.
+// Its kernels are few: the choice of flash attention, which captures ask for, copies, products and
+// bernoulli, which adds the generator's offset.
 //   Tensor x = on_cuda({8, 4}, at::kBFloat16);     // a tensor without data, for captures
 //   Tensor y = in_host_memory(at::rand({4}));      // one with data, for the run loop
 // A program that includes this must not load libtorch_cuda.

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <span>
+#include <utility>
 
 #include "aten_bridge/base/check.h"
 #include "inductor/runtime/aten/run.h"
@@ -66,13 +67,11 @@ class FakeGraph final : public inductor::RecordedGraph {
 
 class FakePool final : public inductor::GraphPool {
  public:
-  absl::StatusOr<std::unique_ptr<inductor::RecordedGraph>> record(
-      const std::function<void()>& body) override {
+  absl::StatusOr<Pieces> record(const std::function<void()>& body) override {
     if (recorder().fails) return absl::AbortedError("an operator waits for the device");
     ++recorder().recorded;
-    Kernels kernels;
-    recording = &kernels;
-    marked_.clear();
+    recording = &kernels_;
+    pieces_.clear();
     memory_.enter();
     absl::Status status;
     try {
@@ -83,14 +82,21 @@ class FakePool final : public inductor::GraphPool {
     memory_.leave();
     recording = nullptr;
     if (!status.ok()) return status;
-    return std::make_unique<FakeGraph>(std::move(kernels), marked_);
+    cut(nullptr);
+    return std::move(pieces_);
+  }
+  void cut(void*) override {
+    pieces_.push_back(
+        std::make_unique<FakeGraph>(std::exchange(kernels_, {}), std::exchange(marked_, {})));
   }
   void mark_kernel(void*, int) override { marked_.push_back(recording->size() - 1); }
   bool is_recording(void*) const override { return recorder().program_records; }
 
  private:
   const MemoryPool memory_;
+  Kernels kernels_;
   std::vector<size_t> marked_;
+  Pieces pieces_;
 };
 
 }  // namespace

@@ -273,6 +273,36 @@ TEST(ReplayOfDraws, StatesAreThoseOfEachCall) {
   EXPECT_EQ(recorder().replays, 2 * 5);
 }
 
+// What an operator draws, and a kernel behind it, by the order of the program.
+TEST(ReplayOfDraws, AnOperatorThatDrawsRunsBetweenTwoPieces) {
+  constexpr char kDraw[] =
+      "plan 1 forward(arg0) -> buf3, buf1 {\n"
+      "  arg0: f32[4]@cuda:0 input\n  buf0: f32[4]@cuda:0 owned\n"
+      "  buf1: f32[4]@cuda:0 extern\n  buf2: i64[2] extern\n  buf3: f32[4]@cuda:0 owned\n"
+      "  arena 0\n  allocate buf0\n  launch k(arg0, buf0) on 3 blocks of 128\n"
+      "  call buf1 = aten::bernoulli(self=buf0, generator=none)\n"
+      "  call buf2 = torchdyn::philox_state(increment=4, aligned=tensor[], device=@cuda:0)\n"
+      "  allocate buf3\n  launch k(buf0, buf1, buf3) with buf2 on 3 blocks of 128\n"
+      "  release buf0\n  release buf2\n}\n";
+  constexpr char kDrawn[] =
+      "plan 1 backward(arg0) -> buf0 {\n"
+      "  arg0: f32[4]@cuda:0 input\n  buf0: f32[4]@cuda:0 owned\n  arena 0\n"
+      "  allocate buf0\n  launch k(arg0, buf0) on 3 blocks of 128\n  release arg0\n}\n";
+  recorder() = {};
+  ReplayedTraining pair{compiled(kDraw), compiled(kDrawn), 1, fake_pool};
+  at::Generator generator = at::globalContext().defaultGenerator(kDevice);
+  generator.set_current_seed(17);
+  const Tensor values = at::randint(0, 100, {4}).to(at::kFloat), x = in_host_memory(values);
+  for (int64_t call = 0; call < 8; ++call) {
+    std::vector<Tensor> out = pair.forward({x});
+    const Tensor drawn = 2 * values + 8 * call;
+    EXPECT_TRUE(to_cpu(out[0]).equal(2 * (2 * values + drawn + 17 + 2 * call + 1))) << call;
+    out.erase(out.begin());
+    EXPECT_TRUE(to_cpu(pair.backward(std::move(out))[0]).equal(2 * drawn)) << call;
+  }
+  EXPECT_EQ(recorder().replays, 3 * 5);
+}
+
 // Whatever a program does, in whatever order, after some usual steps.
 class AnyProgram : public ReplayTraining, public testing::WithParamInterface<int> {};
 

@@ -106,8 +106,7 @@ class CudaGraphPool final : public GraphPool {
     return driver_.cuStreamIsCapturing(stream, &status) || status != 0;
   }
 
-  absl::StatusOr<std::unique_ptr<RecordedGraph>> record(
-      const std::function<void()>& body) override {
+  absl::StatusOr<Pieces> record(const std::function<void()>& body) override {
     // The default stream cannot be recorded.
     const auto* streams = c10::impl::getDeviceGuardImpl(c10::kCUDA);
     const c10::Stream side = streams->getStreamFromGlobalPool(device_);
@@ -116,33 +115,43 @@ class CudaGraphPool final : public GraphPool {
     allocator_.beginAllocateToPool(device_.index(), id_,
                                    [stream](cudaStream_t s) { return s == stream; });
     ++uses_;
-    marked_.clear();
-    void* graph = nullptr;
-    const absl::Status status = capture(stream, body, &graph);
-    allocator_.endAllocateToPool(device_.index(), id_);
-    return status.ok() ? instantiate(graph) : status;
-  }
-
- private:
-  absl::Status capture(void* stream, const std::function<void()>& body, void** graph) {
-    if (int error = driver_.cuStreamBeginCapture_v2(stream, kThreadLocal)) return failure(error);
     absl::Status status;
     try {
+      begin(stream);
       body();
     } catch (const std::exception& e) {
       status = absl::AbortedError(e.what());
     }
-    const int error = driver_.cuStreamEndCapture(stream, graph);
-    if (status.ok() && error) status = failure(error);
-    if (!status.ok() && *graph) driver_.cuGraphDestroy(*graph);
-    return status;
+    if (const absl::Status ended = end(stream); status.ok()) status = ended;
+    allocator_.endAllocateToPool(device_.index(), id_);
+    Pieces pieces = std::move(pieces_);
+    pieces_.clear();
+    if (!status.ok()) return status;
+    return pieces;
   }
 
-  absl::StatusOr<std::unique_ptr<RecordedGraph>> instantiate(void* graph) {
-    auto recorded =
-        std::make_unique<CudaGraph>(driver_, device_.index(), graph, std::move(marked_));
-    if (int error = recorded->instantiate()) return failure(error);
-    return recorded;
+  void cut(void* stream) override {
+    const absl::Status status = end(stream);
+    TORCH_CHECK(status.ok(), status.message());
+    begin(stream);
+  }
+
+ private:
+  void begin(void* stream) {
+    marked_.clear();
+    const int error = driver_.cuStreamBeginCapture_v2(stream, kThreadLocal);
+    TORCH_CHECK(!error, driver_.error_text(error));
+  }
+
+  absl::Status end(void* stream) {
+    if (!is_recording(stream)) return absl::OkStatus();  // it never began
+    void* graph = nullptr;
+    int error = driver_.cuStreamEndCapture(stream, &graph);
+    if (!graph) return failure(error);
+    auto piece = std::make_unique<CudaGraph>(driver_, device_.index(), graph, std::move(marked_));
+    if (!error) error = piece->instantiate();
+    pieces_.push_back(std::move(piece));
+    return error ? failure(error) : absl::OkStatus();
   }
 
   absl::Status failure(int error) const { return absl::AbortedError(driver_.error_text(error)); }
@@ -152,7 +161,8 @@ class CudaGraphPool final : public GraphPool {
   const c10::Device device_;
   const c10::MempoolId_t id_;
   int uses_ = 0;
-  std::vector<MarkedKernel> marked_;
+  std::vector<MarkedKernel> marked_;  // of the piece that is recorded
+  Pieces pieces_;
 };
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include "absl/container/inlined_vector.h"
 
 #include "aten_bridge/base/str_cat.h"
+#include "inductor/runtime/aten/drawing_operators.h"
 #include "inductor/runtime/aten/linked_plan.h"
 #include "inductor/runtime/aten/philox.h"
 
@@ -77,59 +79,58 @@ HostNumbers::HostNumbers(const CompiledGraph& graph)
   for (size_t i = 0; i < plan.inputs.size(); ++i)
     if (is_on_host(plan.buffers[plan.inputs[i]])) given_.push_back({i, plan.inputs[i]});
   size_t calls = 0;
+  pieces_.emplace_back();
   for (const Step& step : plan.steps) {
     if (const auto* call = std::get_if<ExternCall>(&step)) {
-      if (call->op == kPhiloxState) drawn_.push_back({calls, *call->outputs[0]});
+      if (DrawingOperators::is_one(linked_->calls[calls])) pieces_.emplace_back();
+      if (call->op == kPhiloxState) pieces_.back().drawn.push_back({calls, *call->outputs[0]});
       ++calls;
     } else if (const auto* launch = std::get_if<Launch>(&step)) {
-      if (takes_numbers(*launch)) taken_.push_back(launch->values);
+      if (takes_numbers(*launch)) pieces_.back().taken.push_back(launch->values);
     }
   }
   for (const auto& output : plan.outputs)
     outputs_.push_back(output && is_on_host(plan.buffers[output->buffer]) ? output->buffer : -1);
 }
 
-CompiledGraph HostNumbers::to_record(const CompiledGraph& graph, GraphPool& pool) const {
-  CompiledGraph recorded = graph;
-  auto linked = std::make_shared<LinkedPlan>(*graph.linked);
-  linked->draws = false;
-  const auto nothing = c10::Dispatcher::singleton().findSchemaOrThrow(kNoPhiloxState, "");
-  for (const Drawn& drawn : drawn_) linked->calls[drawn.call].op = nothing;
-  recorded.linked = std::move(linked);
+void HostNumbers::to_record(CompiledGraph& graph, LinkedPlan& linked, GraphPool& pool) const {
+  linked.draws = false;
+  for (const Piece& piece : pieces_)
+    for (const Drawn& drawn : piece.drawn)
+      linked.calls[drawn.call].stand_in = [](std::vector<c10::IValue>& stack) {
+        stack = {at::Tensor(at::detail::empty_cpu({2}, at::kLong)).zero_()};
+      };
   size_t kernel = 0;
   for (const Step& step : graph.plan.steps) {
     const auto* launch = std::get_if<Launch>(&step);
     if (!launch) continue;
-    Launcher& launcher = recorded.launchers[kernel++];
+    Launcher& launcher = graph.launchers[kernel++];
     if (!takes_numbers(*launch)) continue;
     auto marking = std::make_shared<const MarkingLauncher>(MarkingLauncher{launcher, &pool});
     launcher = {MarkingLauncher::launch, marking.get(), marking};
   }
-  return recorded;
 }
 
 HostNumbers::Tensors HostNumbers::of_call(const Tensors& inputs) const {
-  Tensors numbers;
-  if (given_.empty() && drawn_.empty()) return numbers;
   if (linked_->draws) check_draws(*linked_, inputs);
-  numbers.resize(buffers_);
+  Tensors numbers(buffers_);
   for (const auto& [input, buffer] : given_) numbers[buffer] = inputs[input].cpu();
-  for (const auto& [index, buffer] : drawn_) {
+  return numbers;
+}
+
+void HostNumbers::give(size_t piece, Tensors& numbers, RecordedGraph& recorded) const {
+  for (const auto& [index, buffer] : pieces_[piece].drawn) {
     const LinkedCall& call = linked_->calls[index];
-    torch::jit::Stack stack = call.stack;
+    std::vector<c10::IValue> stack = call.stack;
     for (const auto& list : call.lists) stack[list.slot] = c10::List<at::Tensor>();  // not read
     call.op.callBoxed(stack);
     numbers[buffer] = std::move(stack[0]).toTensor();
   }
-  return numbers;
-}
-
-void HostNumbers::give(const Tensors& numbers, RecordedGraph& recorded) const {
-  for (size_t kernel = 0; kernel < taken_.size(); ++kernel) {
+  size_t kernel = 0;
+  for (const std::vector<int>& taken : pieces_[piece].taken) {
     absl::InlinedVector<void*, 4> values;
-    for (int buffer : taken_[kernel])
-      values.push_back(const_cast<void*>(numbers[buffer].const_data_ptr()));
-    recorded.set_values(kernel, values);
+    for (int buffer : taken) values.push_back(const_cast<void*>(numbers[buffer].const_data_ptr()));
+    recorded.set_values(kernel++, values);
   }
 }
 

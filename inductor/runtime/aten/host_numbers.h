@@ -2,9 +2,9 @@
 // is recorded they are those of each launch.
 //   if (Verdict v = HostNumbers::can_give(graph); !v) ...
 //   HostNumbers numbers(graph);
-//   pool.record([&] { run(numbers.to_record(graph, pool), inputs); });
-//   auto given = numbers.of_call(inputs);       // a generator may be asked, and goes on
-//   numbers.give(given, recorded);
+//   numbers.to_record(recorded, linked, pool);   // in the copy of a graph that is recorded
+//   HostNumbers::Tensors given = numbers.of_call(inputs);
+//   numbers.give(0, given, *pieces[0]);          // a generator may be asked, and goes on
 #pragma once
 
 #include <memory>
@@ -24,13 +24,13 @@ class HostNumbers {
   static aten_bridge::Verdict can_give(const CompiledGraph& graph);
   explicit HostNumbers(const CompiledGraph& graph);
 
-  // The same kernels over the same memory, asking no generator; `pool` is told which of them are
-  // given numbers.
-  CompiledGraph to_record(const CompiledGraph& graph, GraphPool& pool) const;
+  // From here on it asks no generator, and `pool` is told which kernels are given numbers.
+  void to_record(CompiledGraph& graph, LinkedPlan& linked, GraphPool& pool) const;
 
   using Tensors = std::vector<at::Tensor>;  // one a buffer of the plan; most are undefined
   Tensors of_call(const Tensors& inputs) const;
-  void give(const Tensors& numbers, RecordedGraph& recorded) const;
+  // What a piece draws joins the numbers, and its kernels are given theirs.
+  void give(size_t piece, Tensors& numbers, RecordedGraph& recorded) const;
   // Of an output that is such numbers; -1: it is not.
   int buffer_of(size_t output) const { return outputs_[output]; }
 
@@ -44,11 +44,15 @@ class HostNumbers {
     int buffer;
   };
 
+  struct Piece {
+    std::vector<Drawn> drawn;
+    std::vector<std::vector<int>> taken;  // by each launch that takes any
+  };
+
   const std::shared_ptr<const LinkedPlan> linked_;
   size_t buffers_ = 0;
   std::vector<Given> given_;
-  std::vector<Drawn> drawn_;
-  std::vector<std::vector<int>> taken_;  // by each launch that takes any
+  std::vector<Piece> pieces_;
   std::vector<int> outputs_;
 };
 

@@ -2,6 +2,7 @@
 // terms.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -45,6 +46,8 @@ struct LinkedCall {
   std::vector<TensorSlot> tensors;
   std::vector<ListSlot> lists;
   bool in_grad_mode = false;  // the kernel keeps what a backward needs there alone
+  // What is called in the operator's place, on the same stack; null: the operator is.
+  std::function<void(std::vector<c10::IValue>& stack)> stand_in = nullptr;
 };
 
 // Where a plan's kernels run and its memory comes from.

@@ -33,11 +33,6 @@ at::Tensor philox_state(int64_t increment, at::TensorList /*aligned*/, c10::Devi
   return state;
 }
 
-at::Tensor no_philox_state(int64_t /*increment*/, at::TensorList /*aligned*/,
-                           c10::Device /*device*/) {
-  return at::Tensor(at::detail::empty_cpu({2}, at::kLong)).zero_();
-}
-
 at::Generator generator_at(const at::Tensor& state, c10::Device device) {
   const auto* words = state.const_data_ptr<int64_t>();
   at::Generator generator = at::globalContext().defaultGenerator(device).clone();
@@ -77,8 +72,6 @@ TORCH_LIBRARY(torchdyn, library) {
   library.def("philox_state(int increment, Tensor[] aligned, Device device) -> Tensor",
               {at::Tag::nondeterministic_seeded});
   library.impl("philox_state", kKey, TORCH_FN(philox_state));
-  library.def("no_philox_state(int increment, Tensor[] aligned, Device device) -> Tensor");
-  library.impl("no_philox_state", kKey, TORCH_FN(no_philox_state));
   library.def(
       "philox_dropout(Tensor state, int[] size, float keep, int vector, int threads, "
       "Device device) -> Tensor");

@@ -15,9 +15,6 @@ namespace inductor {
 struct LinkedPlan;
 
 inline constexpr std::string_view kPhiloxState = "torchdyn::philox_state";
-// In its place while a graph is recorded, whose kernels are given states before each launch: asks
-// no generator.
-inline constexpr const char* kNoPhiloxState = "torchdyn::no_philox_state";
 
 // Before anything of a plan that draws is run: LeftToEager where its numbers would not be eager's,
 // for where an input lies, or because the program records a CUDA graph, whose numbers are to differ

@@ -28,22 +28,6 @@ bool writes_arguments(const c10::OperatorHandle& op) {
   });
 }
 
-// One more owner of the same memory.
-c10::Storage storage_over(const c10::Storage& storage, std::shared_ptr<const void> owner) {
-  auto* holder = new std::shared_ptr<const void>(std::move(owner));
-  c10::DataPtr data(
-      storage.mutable_data(), holder,
-      [](void* h) { delete static_cast<std::shared_ptr<const void>*>(h); }, storage.device());
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(storage.nbytes()), std::move(data),
-      c10::GetAllocator(storage.device_type()),
-      /*resizable=*/true);
-}
-
-at::Tensor over(c10::Storage storage, const at::Tensor& t) {
-  return tensor_over(std::move(storage), t.dtype(), t.sizes(), t.strides(), t.storage_offset());
-}
-
 }  // namespace
 
 Verdict can_record(const CompiledGraph& graph) {
@@ -130,13 +114,17 @@ absl::StatusOr<std::shared_ptr<Recording>> Recording::make(std::shared_ptr<Graph
                                                            const CompiledGraph& graph,
                                                            Tensors given) {
   std::shared_ptr<Recording> recording(new Recording(std::move(pool), graph));
-  const CompiledGraph to_record = recording->numbers_.to_record(graph, *recording->pool_);
+  CompiledGraph to_record = graph;
+  const auto linked = std::make_shared<LinkedPlan>(*graph.linked);
+  to_record.linked = linked;
+  recording->numbers_.to_record(to_record, *linked, *recording->pool_);
+  recording->operators_.stand_in(*linked, *recording->pool_);
   std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> of_inputs;
   for (const at::Tensor& t : given) of_inputs.push_back(t.storage().getWeakStorageImpl());
   Tensors outputs;
-  auto recorded = recording->pool_->record([&] { outputs = run(to_record, std::move(given)); });
-  if (!recorded.ok()) return recorded.status();
-  recording->graph_ = *std::move(recorded);
+  auto pieces = recording->pool_->record([&] { outputs = run(to_record, std::move(given)); });
+  if (!pieces.ok()) return pieces.status();
+  recording->pieces_ = *std::move(pieces);
   for (const auto& weak : of_inputs) {
     const auto input = weak.lock();
     for (const at::Tensor& output : outputs)
@@ -158,15 +146,18 @@ void Recording::keep(const Tensors& outputs) {
     memory_of_.back() = static_cast<int>(known - memory_.begin());
     if (known == memory_.end())
       memory_.push_back({output.storage(), storage_over(output.storage(), nullptr)});
-    outputs_.back() = over(memory_[memory_of_.back()].seen, output);
+    outputs_.back() = tensor_like(memory_[memory_of_.back()].seen, output);
   }
 }
 
 Tensors Recording::replay(const std::shared_ptr<Recording>& self, const Tensors& inputs,
                           void* stream) {
-  const HostNumbers::Tensors numbers = self->numbers_.of_call(inputs);
-  self->numbers_.give(numbers, *self->graph_);
-  self->graph_->launch(stream);
+  HostNumbers::Tensors numbers = self->numbers_.of_call(inputs);
+  for (size_t i = 0; i < self->pieces_.size(); ++i) {
+    if (i > 0) self->operators_.run(i - 1);
+    self->numbers_.give(i, numbers, *self->pieces_[i]);
+    self->pieces_[i]->launch(stream);
+  }
   return lend(self, numbers);
 }
 
@@ -179,7 +170,7 @@ Tensors Recording::lend(const std::shared_ptr<Recording>& self,
     if (const int number = self->numbers_.buffer_of(i); number >= 0)
       lent.push_back(numbers[number]);
     else if (const int memory = self->memory_of_[i]; memory >= 0)
-      lent.push_back(over(storages[memory], self->outputs_[i]));
+      lent.push_back(tensor_like(storages[memory], self->outputs_[i]));
     else
       lent.emplace_back();
   }

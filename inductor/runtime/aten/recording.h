@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 
 #include "aten_bridge/base/verdict.h"
+#include "inductor/runtime/aten/drawing_operators.h"
 #include "inductor/runtime/aten/graph_pool.h"
 #include "inductor/runtime/aten/host_numbers.h"
 #include "inductor/runtime/core/compiled_graph.h"
@@ -82,14 +83,15 @@ class Recording {
   };
 
   Recording(std::shared_ptr<GraphPool> pool, const CompiledGraph& graph)
-      : pool_(std::move(pool)), numbers_(graph) {}
+      : pool_(std::move(pool)), numbers_(graph), operators_(graph) {}
   static std::vector<at::Tensor> lend(const std::shared_ptr<Recording>& self,
                                       const HostNumbers::Tensors& numbers);
   void keep(const std::vector<at::Tensor>& outputs);
 
   const std::shared_ptr<GraphPool> pool_;  // let go last
   const HostNumbers numbers_;
-  std::unique_ptr<RecordedGraph> graph_;
+  DrawingOperators operators_;
+  GraphPool::Pieces pieces_;         // one more than operators
   std::vector<Memory> memory_;       // each once
   std::vector<at::Tensor> outputs_;  // over what is seen
   std::vector<int> memory_of_;       // of each output; -1: it is undefined, or the host's

@@ -2,6 +2,9 @@
 //   at::Tensor t = tensor_over(allocate_storage(bytes, allocator), dtype, sizes, strides, 0);
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include <ATen/core/Tensor.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/Storage.h>
@@ -17,6 +20,18 @@ inline c10::Storage allocate_storage(int64_t bytes, c10::Allocator* allocator) {
                                                allocator, /*resizable=*/true);
 }
 
+// The same memory, which `owner` keeps; none: nobody does.
+inline c10::Storage storage_over(const c10::Storage& storage, std::shared_ptr<const void> owner) {
+  auto* holder = new std::shared_ptr<const void>(std::move(owner));
+  c10::DataPtr data(
+      storage.mutable_data(), holder,
+      [](void* h) { delete static_cast<std::shared_ptr<const void>*>(h); }, storage.device());
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(storage.nbytes()), std::move(data),
+      c10::GetAllocator(storage.device_type()),
+      /*resizable=*/true);
+}
+
 // `offset` counts elements.
 inline at::Tensor tensor_over(c10::Storage storage, caffe2::TypeMeta dtype, c10::IntArrayRef sizes,
                               c10::IntArrayRef strides, int64_t offset) {
@@ -25,6 +40,11 @@ inline at::Tensor tensor_over(c10::Storage storage, caffe2::TypeMeta dtype, c10:
       c10::make_intrusive<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), dtype);
   impl->set_sizes_and_strides(sizes, strides, offset);
   return at::Tensor(std::move(impl));
+}
+
+// A tensor with the layout of another.
+inline at::Tensor tensor_like(c10::Storage storage, const at::Tensor& t) {
+  return tensor_over(std::move(storage), t.dtype(), t.sizes(), t.strides(), t.storage_offset());
 }
 
 }  // namespace inductor
