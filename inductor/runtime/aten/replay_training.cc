@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <unordered_map>
 
 #include <ATen/core/Tensor.h>
@@ -23,9 +24,10 @@ using aten_bridge::str_cat;
 using Tensors = std::vector<at::Tensor>;
 using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 
-constexpr int kWatched = 3;       // forwards, before a recording
-constexpr int kMostRecorded = 4;  // inputs may move, or the stream change, but not for ever
-constexpr int kMostMissed = 16;   // calls in a row that a recording did not serve
+constexpr int kWatched = 3;  // forwards, before a recording
+// Inputs may move, the stream change, or other results be held: then both are recorded once more,
+// but not for ever.
+constexpr int kMostRecorded = 4;
 // A result that the program holds until the next call is given to it as a copy.
 constexpr int64_t kMostCopiedOut = 1 << 20;  // bytes
 // What the device gives to the process may grow by a twentieth, or by so much.
@@ -56,12 +58,17 @@ at::Tensor copy_of(const at::Tensor& tensor, c10::Allocator* allocator) {
   return tensor_over(to, tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
-std::vector<WeakStorage> storages_of(const Tensors& tensors, size_t count) {
+std::vector<WeakStorage> storages_of(std::span<const at::Tensor> tensors) {
   std::vector<WeakStorage> storages;
-  for (size_t i = 0; i < count; ++i)
-    storages.push_back(tensors[i].defined() ? tensors[i].storage().getWeakStorageImpl()
-                                            : WeakStorage(c10::intrusive_ptr<c10::StorageImpl>()));
+  for (const at::Tensor& t : tensors)
+    storages.push_back(t.defined() ? t.storage().getWeakStorageImpl()
+                                   : WeakStorage(c10::intrusive_ptr<c10::StorageImpl>()));
   return storages;
+}
+
+bool is_any_alive(const std::vector<WeakStorage>& storages) {
+  return std::any_of(storages.begin(), storages.end(),
+                     [](const WeakStorage& s) { return !s.expired(); });
 }
 
 using Places = std::unordered_map<const void*, size_t>;  // memory -> how many lie there
@@ -91,6 +98,7 @@ struct ReplayedTraining::Seen {
   void* stream = nullptr;
   int calls = 0;                                // since an input moved
   std::vector<WeakStorage> results, gradients;  // of the last calls
+  bool gradients_are_held = false;              // were, when a forward came
 };
 
 struct ReplayedTraining::Recorded {
@@ -108,8 +116,9 @@ struct ReplayedTraining::Recorded {
   // Of the backward's inputs: how many share the saved values' memory that it lies in; none: it
   // does not.
   std::vector<size_t> sharers;
-  int64_t most_reserved = 0;  // bytes of the device, before
-  int replays = 0, missed = 0;
+  std::vector<WeakStorage> saved;  // that the forward lent last
+  int64_t most_reserved = 0;       // bytes of the device, before
+  int replays = 0;
 
   bool frees_saved() const { return pool == backward_pool; }
   // Gradients that are held while the next ones are made have a recording of their own.
@@ -122,10 +131,10 @@ struct ReplayedTraining::Recorded {
     return found == backwards.end() ? nullptr : &*found;
   }
 
+  bool gradients_are_lent() { return !backwards.empty() && !unlent_backward(); }
   // Whether somebody has what a launch of the forward overwrites.
   bool forward_is_lent() {
-    return Recording::is_lent(forward) ||
-           (frees_saved() && !backwards.empty() && !unlent_backward());
+    return Recording::is_lent(forward) || (frees_saved() && gradients_are_lent());
   }
 
   // Whether the call alone has what a launch of the backward overwrites of its inputs.
@@ -178,7 +187,7 @@ Tensors ReplayedTraining::forward(Tensors inputs) {
     if (auto outputs = replay_forward(inputs)) return *std::move(outputs);
   Tensors outputs = run(*forward_, std::move(inputs));
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
-    seen_->results = storages_of(outputs, static_cast<size_t>(results_));
+    seen_->results = storages_of(std::span(outputs).first(static_cast<size_t>(results_)));
   return outputs;
 }
 
@@ -188,7 +197,7 @@ Tensors ReplayedTraining::backward(Tensors inputs) {
     if (auto gradients = replay_backward(inputs)) return *std::move(gradients);
   Tensors gradients = run(*backward_, std::move(inputs));
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
-    seen_->gradients = storages_of(gradients, gradients.size());
+    seen_->gradients = storages_of(gradients);
   return gradients;
 }
 
@@ -199,28 +208,42 @@ std::optional<Tensors> ReplayedTraining::replay_forward(const Tensors& inputs) {
   if (recorded_ && recorded_->pool->is_recording(stream)) return std::nullopt;
   if (!watch(inputs, stream)) return std::nullopt;
   if (!recorded_ && !try_to(&ReplayedTraining::record_forward, inputs)) return std::nullopt;
-  if (!recorded_ || recorded_->forward_is_lent()) return missed(), std::nullopt;
+  if (!recorded_ || !may_launch_forward()) return std::nullopt;
   if (++recorded_->replays < kCallsInBounds && is_too_large()) {
     give_up("their memory and that of the program between them would exceed its peak");
     return std::nullopt;
   }
-  recorded_->missed = 0;
   seen_->inputs.fill(inputs);
   Tensors outputs = Recording::replay(recorded_->forward, inputs, stream);
+  recorded_->saved = storages_of(std::span(outputs).subspan(static_cast<size_t>(results_)));
   const c10::impl::ExcludeDispatchKeyGuard below(kBelowAutograd);
   for (size_t i : recorded_->copied_out)
     outputs[i] = copy_of(outputs[i], forward_->linked->device.allocator);
   return outputs;
 }
 
+// Where a backward is to come, this call runs by launches, over memory that eager would take, too.
+// Otherwise the pool would be kept for nothing: what is held now is noticed before the next
+// recording.
+bool ReplayedTraining::may_launch_forward() {
+  if (!recorded_->forward_is_lent()) return true;
+  if (is_any_alive(recorded_->saved)) return false;
+  seen_->gradients_are_held = seen_->gradients_are_held || recorded_->gradients_are_lent();
+  let_go();
+  return false;
+}
+
+void ReplayedTraining::let_go() {
+  recorded_.reset();
+  seen_->calls = 1;
+}
+
 // Whether enough calls were seen.
 bool ReplayedTraining::watch(const Tensors& inputs, void* stream) {
   const bool stays = seen_->inputs.stay(inputs) && stream == seen_->stream;
   seen_->stream = stream;
-  if (!stays && recorded_) {
-    recorded_.reset();
-    seen_->calls = 1;
-  }
+  if (!stays && recorded_) let_go();
+  seen_->gradients_are_held = seen_->gradients_are_held || is_any_alive(seen_->gradients);
   return ++seen_->calls > kWatched;
 }
 
@@ -250,13 +273,13 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
   if (!pool.ok()) return pool.status();
   if ((*pool)->is_recording(seen_->stream)) return absl::OkStatus();
   if (++recordings_made_ > kMostRecorded)
-    return absl::UnimplementedError("their inputs or their stream keep changing");
+    return absl::UnimplementedError(
+        "their inputs, their stream or which results are held keep changing");
   auto given = seen_->inputs.fix(inputs, *forward_);
   if (!given.ok()) return given.status();
   recorded->pool = *std::move(pool);
   recorded->backward_pool = recorded->pool;
-  if (std::any_of(seen_->gradients.begin(), seen_->gradients.end(),
-                  [](const WeakStorage& g) { return !g.expired(); })) {
+  if (seen_->gradients_are_held) {
     auto apart = make_pool_(forward_->linked->device.device);
     if (!apart.ok()) return apart.status();
     recorded->backward_pool = *std::move(apart);
@@ -282,7 +305,7 @@ std::optional<Tensors> ReplayedTraining::replay_backward(const Tensors& inputs) 
     backward = recorded_->unlent_backward();
   }
   if (!backward || !backward->inputs.hold(inputs) || !recorded_->may_free_saved(inputs))
-    return missed(), std::nullopt;
+    return std::nullopt;
   backward->inputs.fill(inputs);
   return Recording::replay(backward->recording, inputs, stream);
 }
@@ -334,11 +357,6 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
 bool ReplayedTraining::is_too_large() const {
   const int64_t most = recorded_->most_reserved;
   return reserved_by(*forward_).current > most + std::max(most / 20, kSmallPool);
-}
-
-void ReplayedTraining::missed() {
-  if (recorded_ && ++recorded_->missed > kMostMissed)
-    give_up("what they returned is held when the next call comes");
 }
 
 }  // namespace inductor

@@ -50,8 +50,9 @@ class ReplayedTraining {
   // The recording of a call, or a reason to give up.
   bool try_to(absl::Status (ReplayedTraining::*record)(const std::vector<at::Tensor>& inputs),
               const std::vector<at::Tensor>& inputs);
+  bool may_launch_forward();
   bool is_too_large() const;
-  void missed();
+  void let_go();
   void give_up(std::string reason);
 
   const std::shared_ptr<const CompiledGraph> forward_, backward_;
