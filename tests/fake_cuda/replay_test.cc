@@ -83,6 +83,26 @@ TEST_F(Replay, TheResultsOfTheLastCallMayBeHeldAllTheTime) {
   EXPECT_EQ(recorder().launches, before);
 }
 
+// A chain whose temporaries and result take turns in memory.
+TEST_F(Replay, NoCallPutsItsTemporariesIntoTheResultsOfAnother) {
+  ReplayedGraph chain(
+      compiled("plan 1 f(arg0) -> buf2 {\n"
+               "  arg0: f32[4]@cuda:0 input\n  buf0: f32[4]@cuda:0 owned\n"
+               "  buf1: f32[4]@cuda:0 owned\n  buf2: f32[4]@cuda:0 owned\n  arena 0\n"
+               "  allocate buf0\n  launch k(arg0, buf0) on 3 blocks of 128\n"
+               "  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n  release buf0\n"
+               "  allocate buf2\n  launch k(buf1, buf2) on 3 blocks of 128\n  release buf1\n}\n"),
+      fake_pool);
+  const Tensor x = at::rand({4});
+  Tensor last = chain.run({in_host_memory(x)})[0];
+  for (int call = 0; call < 10; ++call) {
+    const Tensor expected = 8 * x;
+    const Tensor next = chain.run({in_host_memory(x.add_(1))})[0];
+    EXPECT_TRUE(to_cpu(last).equal(expected)) << call << " " << chain.state();
+    last = next;
+  }
+}
+
 TEST_F(Replay, AResultOutlivesTheGraph) {
   const Tensor x = at::rand({4});
   Tensor result;

@@ -25,16 +25,16 @@ constexpr char kForward[] =
     "  buf0: f32[4]@cuda:0 owned\n  buf1: f32[4]@cuda:0 owned\n  arena 0\n"
     "  allocate buf0\n  launch k(arg0, arg1, buf0) on 3 blocks of 128\n"
     "  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n}\n";
-// Of w, s and a tangent t: u = 2 (s + t), 2 u, 2 (u + t + w). What is made after s is let go may
-// lie where s lay.
+// Of w, s and a tangent t: u = 2 (s + t), 2 u, 2 (2 u + t + w). What is made after s is let go may
+// lie where s lay, and the last where u lay.
 constexpr char kBackward[] =
     "plan 1 backward(arg0, arg1, arg2) -> buf1, buf2 {\n"
     "  arg0: f32[4]@cuda:0 input\n  arg1: f32[4]@cuda:0 input\n  arg2: f32[4]@cuda:0 input\n"
     "  buf0: f32[4]@cuda:0 owned\n  buf1: f32[4]@cuda:0 owned\n  buf2: f32[4]@cuda:0 owned\n"
     "  arena 0\n  allocate buf0\n  launch k(arg1, arg2, buf0) on 3 blocks of 128\n"
     "  release arg1\n  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n"
-    "  allocate buf2\n  launch k(buf0, arg2, arg0, buf2) on 3 blocks of 128\n"
-    "  release buf0\n  release arg0\n  release arg2\n}\n";
+    "  release buf0\n  allocate buf2\n  launch k(buf1, arg2, arg0, buf2) on 3 blocks of 128\n"
+    "  release arg0\n  release arg2\n}\n";
 
 // A forward that happened: what it must have returned, and what it did.
 struct Happened {
@@ -52,7 +52,7 @@ struct Gradients {
 
   void check(const std::string& state) const {
     EXPECT_TRUE(to_cpu(all[0]).equal(2 * u)) << state;
-    EXPECT_TRUE(to_cpu(all[1]).equal(2 * (u + t + w))) << state;
+    EXPECT_TRUE(to_cpu(all[1]).equal(2 * (2 * u + t + w))) << state;
   }
 };
 

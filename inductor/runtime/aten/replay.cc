@@ -112,17 +112,18 @@ bool ReplayedGraph::record(const Tensors& inputs) {
     give_up(std::string(given.status().message()));
     return false;
   }
-  auto pool = make_pool_(graph_->linked->device.device);
-  if (!pool.ok()) {
-    give_up(std::string(pool.status().message()));
-    return false;
-  }
-  pool_ = *std::move(pool);
-  if (pool_->is_recording(stream_)) {
-    --recordings_made_;
-    return false;
-  }
+  // Each in a pool of its own: what one puts its temporaries into must not be another's results.
   do {
+    auto pool = make_pool_(graph_->linked->device.device);
+    if (!pool.ok()) {
+      give_up(std::string(pool.status().message()));
+      return false;
+    }
+    pool_ = *std::move(pool);
+    if (pool_->is_recording(stream_)) {
+      --recordings_made_;
+      return false;
+    }
     auto recording = Recording::make(pool_, *graph_, *given);
     if (!recording.ok()) {
       give_up(std::string(recording.status().message()));

@@ -55,7 +55,7 @@ class ReplayedGraph {
   std::unique_ptr<InputPlaces> inputs_;
   int calls_ = 0;  // since an input moved
   int recordings_made_ = 0;
-  std::shared_ptr<GraphPool> pool_;
+  std::shared_ptr<GraphPool> pool_;  // of the last recording
   std::vector<std::shared_ptr<Recording>> recordings_;
   void* stream_ = nullptr;  // of the last call, on which they run
 };

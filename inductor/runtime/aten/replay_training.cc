@@ -107,9 +107,11 @@ struct ReplayedTraining::Recorded {
     InputPlaces inputs;
   };
 
-  // Of the forward, and of backwards: one pool, where a backward may put what it makes into the
-  // memory of saved values.
-  std::shared_ptr<GraphPool> pool, backward_pool;
+  std::shared_ptr<GraphPool> pool;  // of the forward
+  // Whether the one backward records into it, too, and may put what it makes where saved values
+  // were. Others have a pool each: what one puts its temporaries into must not be another's
+  // results.
+  bool frees_saved = true;
   std::shared_ptr<Recording> forward;
   std::vector<Backward> backwards;  // one after the other, as calls need them
   std::vector<size_t> copied_out;   // results
@@ -120,9 +122,8 @@ struct ReplayedTraining::Recorded {
   int64_t most_reserved = 0;       // bytes of the device, before
   int replays = 0;
 
-  bool frees_saved() const { return pool == backward_pool; }
   // Gradients that are held while the next ones are made have a recording of their own.
-  size_t most_backwards() const { return frees_saved() ? 1 : 2; }
+  size_t most_backwards() const { return frees_saved ? 1 : 2; }
 
   Backward* unlent_backward() {
     const auto found = std::find_if_not(backwards.begin(), backwards.end(), [](const Backward& b) {
@@ -134,12 +135,12 @@ struct ReplayedTraining::Recorded {
   bool gradients_are_lent() { return !backwards.empty() && !unlent_backward(); }
   // Whether somebody has what a launch of the forward overwrites.
   bool forward_is_lent() {
-    return Recording::is_lent(forward) || (frees_saved() && gradients_are_lent());
+    return Recording::is_lent(forward) || (frees_saved && gradients_are_lent());
   }
 
   // Whether the call alone has what a launch of the backward overwrites of its inputs.
   bool may_free_saved(const Tensors& inputs) const {
-    if (!frees_saved()) return true;
+    if (!frees_saved) return true;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (sharers[i] > 0 &&
           (inputs[i].use_count() > 1 || inputs[i].storage().use_count() != sharers[i]))
@@ -171,7 +172,7 @@ std::string ReplayedTraining::state() const {
     return str_cat("forward replayed as a CUDA graph; ", seen_->inputs.moving(), " inputs copied");
   return str_cat("forward and backward replayed as CUDA graphs; ", seen_->inputs.moving(), " and ",
                  backwards[0].inputs.moving(), " inputs copied, ", recorded_->copied_out.size(),
-                 " results copied", recorded_->frees_saved() ? "" : ", gradients lie apart");
+                 " results copied", recorded_->frees_saved ? "" : ", gradients lie apart");
 }
 
 void ReplayedTraining::give_up(std::string reason) {
@@ -278,12 +279,7 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
   auto given = seen_->inputs.fix(inputs, *forward_);
   if (!given.ok()) return given.status();
   recorded->pool = *std::move(pool);
-  recorded->backward_pool = recorded->pool;
-  if (seen_->gradients_are_held) {
-    auto apart = make_pool_(forward_->linked->device.device);
-    if (!apart.ok()) return apart.status();
-    recorded->backward_pool = *std::move(apart);
-  }
+  recorded->frees_saved = !seen_->gradients_are_held;
   recorded->most_reserved = reserved_by(*forward_).peak;
   // What calls by launches needed until now is free, and the pool's from here on.
   allocator_of(*forward_).emptyCache();
@@ -344,10 +340,16 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
                               t.strides(), t.storage_offset());
   }
   // Results stay; saved values may be freed at their last use, as in a run by launches.
-  if (recorded.frees_saved())
+  std::shared_ptr<GraphPool> pool = recorded.pool;
+  if (!recorded.frees_saved) {
+    auto apart = make_pool_(backward_->linked->device.device);
+    if (!apart.ok()) return apart.status();
+    pool = *std::move(apart);
+  }
+  if (recorded.frees_saved)
     for (const auto& [address, count] : saved)
       if (count > 0) recorded.forward->let_go(address);
-  auto recording = Recording::make(recorded.backward_pool, *backward_, *std::move(given));
+  auto recording = Recording::make(std::move(pool), *backward_, *std::move(given));
   if (!recording.ok()) return recording.status();
   recorded.backwards.push_back({*std::move(recording), std::move(places)});
   if (is_too_large()) return absl::ResourceExhaustedError("their memory would exceed its peak");
