@@ -14,7 +14,7 @@ from torchdyn.explanation import Watched
 
 from rows import ALL
 
-WARM_UP = 8  # steps after the first one: CUDA graphs are recorded meanwhile
+WARM_UP = 20  # steps after the first one: CUDA graphs are recorded meanwhile
 ROUNDS = 2   # of inference, in turns
 VENDORS = ("gemm", "cutlass", "cudnn", "sm90_", "sm80_", "flash", "fmha", "nvjet", "xmma", "conv")
 

@@ -19,9 +19,9 @@ namespace {
 
 using aten_bridge::str_cat;
 
-constexpr size_t kNear = 8;          // groups back: where small kernels join that share nothing
+constexpr size_t kNear = 8;            // groups back: where small kernels join that share nothing
 constexpr int64_t kMuch = 256 * 1024;  // bytes of memory
-constexpr size_t kMostBuffers = 48;  // of a kernel: more does not stay in registers and caches
+constexpr size_t kMostBuffers = 48;    // of a kernel: more does not stay in registers and caches
 
 // Buffers, sorted, each once.
 struct Uses {
@@ -188,8 +188,8 @@ class Grouper {
     return "";
   }
 
-  // Whether the group at `at`, which gives the nest nothing, would keep its inputs until extern calls
-  // have run.
+  // Whether the group at `at`, which gives the nest nothing, would keep its inputs until extern
+  // calls have run.
   bool holds_much(size_t at, const std::vector<size_t>& first, const Uses& uses) const {
     const Uses& ours = groups_[at].uses;
     int64_t bytes = 0;

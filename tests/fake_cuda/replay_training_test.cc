@@ -186,6 +186,32 @@ TEST_F(ReplayTraining, ABackwardThatNeverComes) {
   EXPECT_EQ(launches_of_a_step(), 0);
 }
 
+// As the gradient of logits, which the graph behind this one makes: read where it lies once that
+// graph is recorded, too, and never elsewhere than it lies.
+TEST_F(ReplayTraining, ALargeTangentThatSettles) {
+  constexpr int64_t kLarge = 1 << 19;
+  const std::string shape = "f32[" + std::to_string(kLarge) + "]";
+  std::string text = kBackward;
+  text.replace(text.find("arg2: f32[4]"), 12, "arg2: " + shape);
+  ReplayedTraining large{compiled(kForward), compiled(text), 1, fake_pool};
+  const auto step = [&](const Tensor& tangent) {
+    const Tensor t = numbers();
+    to_cpu(tangent).narrow(0, 0, 4).copy_(t);
+    std::vector<Tensor> out = large.forward({in_host_memory(x), in_host_memory(w)});
+    std::vector<Tensor> inputs{in_host_memory(w), out[1], tangent};
+    out.clear();
+    const Gradients gradients{2 * (2 * (x + w) + t), t, w, large.backward(std::move(inputs))};
+    gradients.check(large.state());
+  };
+  Tensor before = at::zeros({kLarge}), behind = at::zeros({kLarge});
+  for (int i = 0; i < 8; ++i) step(in_host_memory(before));
+  EXPECT_THAT(large.state(), HasSubstr("forward replayed"));
+  for (int i = 0; i < 6; ++i) step(in_host_memory(behind));
+  EXPECT_THAT(large.state(), HasSubstr("forward and backward replayed"));
+  for (int i = 0; i < 10; ++i) step(in_host_memory(before));
+  EXPECT_THAT(large.state(), HasSubstr("forward and backward replayed"));
+}
+
 TEST_F(ReplayTraining, AParameterThatIsReplaced) {
   for (int i = 0; i < 6; ++i) step();
   w = numbers();

@@ -31,12 +31,14 @@ void* stream_of(c10::Device device) {
 
 }  // namespace
 
-// Attention draws where its dropout is not 0.
+// Attention draws where its dropout is not 0; cuDNN's asks the generator without it, too.
 bool DrawingOperators::is_one(const LinkedCall& call) {
+  const std::string& name = call.op.schema().name();
   if (!call.op.hasTag(at::Tag::nondeterministic_seeded)) return false;
-  if (call.op.schema().name() == kPhiloxState) return false;
+  if (name == kPhiloxState || name.ends_with("_backward")) return false;
   const auto p = call.op.schema().argumentIndexWithName("dropout_p");
-  return !p || call.stack[*p].toDouble() != 0;
+  return !p || call.stack[*p].toDouble() != 0 ||
+         name == "aten::_scaled_dot_product_cudnn_attention";
 }
 
 DrawingOperators::DrawingOperators(const CompiledGraph& graph) : linked_(graph.linked) {

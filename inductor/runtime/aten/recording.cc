@@ -75,21 +75,23 @@ bool InputPlaces::hold(const Tensors& inputs) const {
 
 absl::StatusOr<Tensors> InputPlaces::fix(const Tensors& inputs, const CompiledGraph& graph) {
   int64_t copied = 0;
-  Tensors given;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs_[i].moves) {
-      const at::Tensor& input = inputs[i];
-      if (!input.is_non_overlapping_and_dense())
-        return absl::UnimplementedError("an input that moves has gaps");
-      const auto bytes = static_cast<int64_t>(input.nbytes());
-      inputs_[i].copy = tensor_over(allocate_storage(bytes, graph.linked->device.allocator),
-                                    input.dtype(), input.sizes(), input.strides(), 0);
-      copied += bytes;
-    }
-    given.push_back(inputs_[i].moves ? inputs_[i].copy : inputs[i]);
+    if (!inputs_[i].moves) continue;
+    if (!inputs[i].is_non_overlapping_and_dense())
+      return absl::UnimplementedError("an input that moves has gaps");
+    copied += static_cast<int64_t>(inputs[i].nbytes());
   }
   if (copied > launches_of(graph) * kCopiedForALaunch)
     return absl::UnimplementedError(str_cat("inputs of ", copied, " bytes move"));
+  Tensors given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor& input = inputs[i];
+    if (inputs_[i].moves)
+      inputs_[i].copy = tensor_over(
+          allocate_storage(static_cast<int64_t>(input.nbytes()), graph.linked->device.allocator),
+          input.dtype(), input.sizes(), input.strides(), 0);
+    given.push_back(inputs_[i].moves ? inputs_[i].copy : input);
+  }
   return given;
 }
 

@@ -27,9 +27,14 @@ using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 constexpr int kWatched = 3;  // forwards, before a recording
 // Inputs may move, the stream change, or other results be held: then both are recorded once more,
 // but not for ever.
+// Backwards, before a large tangent is read where it lies: more than a graph before or behind this
+// one takes to settle.
+constexpr int kSettled = 6;
+constexpr int kMostUnsettled = 32;  // backwards, before such tangents are copied
 constexpr int kMostRecorded = 4;
-// A result that the program holds until the next call is given to it as a copy.
-constexpr int64_t kMostCopiedOut = 1 << 20;  // bytes
+// A result that the program holds until the next call is given to it as a copy; a tangent is
+// copied.
+constexpr int64_t kMostCopied = 1 << 20;  // bytes
 // What the device gives to the process may grow by a twentieth, or by so much.
 constexpr int64_t kSmallPool = 64 << 20;  // bytes
 constexpr int kCallsInBounds = 8;         // after a recording, until its pool is known to fit
@@ -118,8 +123,10 @@ struct ReplayedTraining::Recorded {
   // Of the backward's inputs: how many share the saved values' memory that it lies in; none: it
   // does not.
   std::vector<size_t> sharers;
-  std::vector<WeakStorage> saved;  // that the forward lent last
-  int64_t most_reserved = 0;       // bytes of the device, before
+  std::vector<WeakStorage> saved;              // that the forward lent last
+  std::vector<const void*> tangents;           // where large ones lay last, by the backward's input
+  int tangents_stayed = 0, tangents_seen = 0;  // backwards
+  int64_t most_reserved = 0;                   // bytes of the device, before
   int replays = 0;
 
   // Gradients that are held while the next ones are made have a recording of their own.
@@ -136,6 +143,24 @@ struct ReplayedTraining::Recorded {
   // Whether somebody has what a launch of the forward overwrites.
   bool forward_is_lent() {
     return Recording::is_lent(forward) || (frees_saved && gradients_are_lent());
+  }
+
+  // Whether large tangents stay where they are.
+  bool has_settled(std::vector<const void*> now) {
+    const bool has_large = std::any_of(now.begin(), now.end(), [](const void* t) { return t; });
+    tangents_stayed = now == tangents ? tangents_stayed + 1 : 1;
+    tangents = std::move(now);
+    return ++tangents_seen > kMostUnsettled || !has_large || tangents_stayed >= kSettled;
+  }
+
+  // Whether a large tangent of the forward's own backward lies elsewhere now.
+  bool tangents_moved(const Tensors& inputs) const {
+    bool moved = false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (sharers[i] > 0 && !forward->memory_at(inputs[i].storage().data())) return false;
+      moved |= tangents[i] && tangents[i] != inputs[i].const_data_ptr();
+    }
+    return moved;
   }
 
   // Whether the call alone has what a launch of the backward overwrites of its inputs.
@@ -265,7 +290,7 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
   for (size_t i = 0; i < seen_->results.size(); ++i) {
     const auto held = seen_->results[i].lock();
     if (!held || held->device_type() == c10::kCPU) continue;
-    if (static_cast<int64_t>(held->nbytes()) > kMostCopiedOut)
+    if (static_cast<int64_t>(held->nbytes()) > kMostCopied)
       return absl::UnimplementedError(
           str_cat("a result of ", held->nbytes(), " bytes is held when the next call comes"));
     recorded->copied_out.push_back(i);
@@ -277,6 +302,10 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
     return absl::UnimplementedError(
         "their inputs, their stream or which results are held keep changing");
   auto given = seen_->inputs.fix(inputs, *forward_);
+  if (!given.ok() && recordings_made_ < kMostRecorded) {
+    *seen_ = {};  // a graph before this one may just have been recorded: from now on they may stay
+    return absl::OkStatus();
+  }
   if (!given.ok()) return given.status();
   recorded->pool = *std::move(pool);
   recorded->frees_saved = !seen_->gradients_are_held;
@@ -300,8 +329,11 @@ std::optional<Tensors> ReplayedTraining::replay_backward(const Tensors& inputs) 
     if (!try_to(&ReplayedTraining::record_backward, inputs)) return std::nullopt;
     backward = recorded_->unlent_backward();
   }
-  if (!backward || !backward->inputs.hold(inputs) || !recorded_->may_free_saved(inputs))
+  if (!backward || !recorded_->may_free_saved(inputs)) return std::nullopt;
+  if (!backward->inputs.hold(inputs)) {
+    if (recorded_->tangents_moved(inputs)) let_go();
     return std::nullopt;
+  }
   backward->inputs.fill(inputs);
   return Recording::replay(backward->recording, inputs, stream);
 }
@@ -321,14 +353,22 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
   InputPlaces places;
   std::vector<size_t> sharers(inputs.size(), 0);
   places.stay(inputs);
+  std::vector<const void*> tangents(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto found = saved.find(inputs[i].storage().data());
+    const void* address = inputs[i].const_data_ptr();
     if (found != saved.end())
       sharers[i] = found->second;
-    else if (!inputs[i].is_cpu() && !seen_->inputs.is_fixed(inputs[i].const_data_ptr()))
+    else if (inputs[i].is_cpu() || seen_->inputs.is_fixed(address))
+      continue;
+    else if (static_cast<int64_t>(inputs[i].nbytes()) <= kMostCopied ||
+             recorded.tangents_seen > kMostUnsettled)
       places.let_move(i);
+    else
+      tangents[i] = address;
   }
   recorded.sharers = sharers;
+  if (!recorded.has_settled(std::move(tangents))) return absl::OkStatus();
   if (!has_all_saved(*recorded.forward, results_, saved) || !recorded.may_free_saved(inputs))
     return absl::OkStatus();  // the next one may
   auto given = places.fix(inputs, *backward_);
