@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aten_bridge/base/hash_map.h"
+#include "aten_bridge/base/str_cat.h"
 #include "inductor/emit/kernel_text.h"
 #include "inductor/schedule/lane_map.h"
 
@@ -29,6 +30,14 @@ class CudaKernel : KernelText {
     Where where;
     std::string name;
     bool in_lanes = false;  // lanes have parts of it
+    // An extremum and its follower share one value of a pair's type; they say what of it is theirs.
+    std::string pair;  // "exponentials", "first_max", "first_min"; empty: a value of its own
+    bool follows = false;
+    std::string before, after;  // of the text of the pair
+
+    std::string part_of(const std::string& element) const {
+      return aten_bridge::str_cat(before, element, after);
+    }
   };
 
   // Grid
@@ -62,6 +71,7 @@ class CudaKernel : KernelText {
   // The statements of a vector loop over the elements that one lane takes at once.
   void lane_body(const Loop& l, int width, const Values::Named& hoisted);
   void lane_leaf(const Stmt& leaf, Values& values);
+  void follow(const Stmt& leaf, const Accumulator& acc, Values& values);
   const LaneMap& map_of(const Loop& vector_loop) const;
   // Opens what walks over a lane's elements: `name` is the first of map.width at once.
   std::vector<Writer::Scope> walk(const LaneMap& map, const std::string& name);
@@ -76,6 +86,14 @@ class CudaKernel : KernelText {
   void begin_reduction(const Loop& outermost, const Reduction& r);
   void reduce_in_memory(const Reduce& r, Values& values, const std::string& value);
   void end_reduction(const Loop& outermost, const Reduction& r);
+  // Whether anything but what follows it in the same loop reads what a loop reduces.
+  bool is_read_behind(const Loop& loop, int local) const;
+  // The value of a reduction that is no row, once all lanes and groups have added to it.
+  std::string total(const Loop& outermost, const Reduction& r, const Accumulator& acc);
+  // One more element, or one of each lane: of an extremum and its follower.
+  static std::string_view operation_of(const Accumulator& acc, ReduceOp op);  // "sum"
+  std::string with(const Accumulator& acc, const std::string& name, const std::string& element,
+                   const std::string& place) const;
   void store_row(const Reduction& r, const Accumulator& acc, bool of_all_groups);
   std::string across(ReduceOp op, const std::string& value) const;
 

@@ -4,6 +4,7 @@
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/emit/cuda_kernel.h"
 #include "inductor/emit/hoist.h"
+#include "inductor/ir/follow.h"
 #include "inductor/ir/visit.h"
 
 namespace inductor {
@@ -143,7 +144,7 @@ void CudaKernel::lane_loop(const Loop& l) {
 
 void CudaKernel::lane_body(const Loop& l, int width, const Values::Named& hoisted) {
   const LaneMap& map = map_of(l);
-  const std::vector<Expr> all = roots(l.body);
+  const std::vector<Expr> all = computed(l.body);
   Values::Named named = hoisted;
   if (width == 1) {
     Values values(program_, names_, dialect_, *writer_, {1, l.var}, named);
@@ -202,6 +203,17 @@ void CudaKernel::lane_body(const Loop& l, int width, const Values::Named& hoiste
     writer_->line(str_cat("td_vec<", type_of(store->buffer), ", ", width, "> ", name, ";"));
     wide_stores_[&leaf] = name;
   }
+  // The exponents of a running sum, from which its maximum is taken first.
+  for (const Stmt& leaf : l.body) {
+    const auto* reduce = std::get_if<Reduce>(&leaf);
+    const auto it = reduce ? accumulators_.find(reduce) : accumulators_.end();
+    if (it == accumulators_.end() || !it->second.follows) continue;
+    if (it->second.pair != "exponentials" || it->second.where != Accumulator::Where::kVariable)
+      continue;
+    const std::string name = str_cat("w", next_wide_++);
+    writer_->line(str_cat("td_vec<", type_of(reduce->buffer), ", ", width, "> ", name, ";"));
+    wide_stores_[&leaf] = name;
+  }
   {
     writer_->line("#pragma unroll");
     auto scope = writer_->open(for_head("int", "l0", "0", str_cat(width), "1"));
@@ -215,11 +227,31 @@ void CudaKernel::lane_body(const Loop& l, int width, const Values::Named& hoiste
   for (const Stmt& leaf : l.body) {
     const auto it = wide_stores_.find(&leaf);
     if (it == wide_stores_.end()) continue;
-    const auto& store = std::get<Store>(leaf);
-    writer_->line(
-        str_cat("td_store(", wide.pointer(store.buffer, store.index, {}), ", ", it->second, ");"));
+    if (const auto* store = std::get_if<Store>(&leaf)) {
+      writer_->line(str_cat("td_store(", wide.pointer(store->buffer, store->index, {}), ", ",
+                            it->second, ");"));
+    } else {
+      const Accumulator& acc = accumulators_.at(&std::get<Reduce>(leaf));
+      writer_->line(str_cat(acc.name, " = ", with(acc, acc.name, it->second, ""), ";"));
+    }
     wide_stores_.erase(it);
   }
+}
+
+// An extremum and its follower go on together, where the follower stands.
+void CudaKernel::follow(const Stmt& leaf, const Accumulator& acc, Values& values) {
+  if (!acc.follows) return;
+  const Loop& loop = *around_.back();
+  const auto& reduce = std::get<Reduce>(leaf);
+  const Following f = *following(reduce, *leader_of(loop.body, reduce));
+  const std::string element = values.value(f.element);
+  if (const auto wide = wide_stores_.find(&leaf); wide != wide_stores_.end())
+    return writer_->line(str_cat(wide->second, "[l0] = ", element, ";"));
+  const std::string place = f.place ? values.value(f.place) : "";
+  const bool is_row = acc.where == Accumulator::Where::kRow;
+  const std::string name =
+      is_row ? str_cat(acc.name, "[", row_place(map_of(loop)).str(), "]") : acc.name;
+  writer_->line(str_cat(name, " = ", with(acc, name, element, place), ";"));
 }
 
 void CudaKernel::lane_leaf(const Stmt& leaf, Values& values) {
@@ -235,8 +267,10 @@ void CudaKernel::lane_leaf(const Stmt& leaf, Values& values) {
                      values.store(s.buffer, s.index, {}, value);
                  },
                  [&](const Reduce& r) {
-                   const std::string value = values.value(r.value);
                    const auto it = accumulators_.find(&r);
+                   if (it != accumulators_.end() && !it->second.pair.empty())
+                     return follow(leaf, it->second, values);
+                   const std::string value = values.value(r.value);
                    if (it == accumulators_.end()) return values.store(r.buffer, r.index, {}, value);
                    if (it->second.where == Accumulator::Where::kMemory && it->second.name.empty())
                      return reduce_in_memory(r, values, value);

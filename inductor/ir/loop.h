@@ -24,7 +24,7 @@
 //    them. A Reduce reduces over those of them that its index does not mention (the scheduler
 //    merges loops of both kinds). It starts from its operator's identity where the outermost one
 //    starts and is complete where that one ends. Order within a sum is free in the default numerics
-//    mode, but the same on every run and for any number of threads.
+//    mode, but the same on every run and any number of threads. What follows a Reduce: follow.h.
 //  - Reduce and Scatter accumulate in a dtype that arithmetic is done in: not float16 or bfloat16.
 //  - Lowering emits perfect nests: loops around exactly one leaf. Only the scheduler makes others,
 //    inside a Kernel.

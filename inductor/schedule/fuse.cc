@@ -5,11 +5,13 @@
 
 #include "aten_bridge/base/hash_map.h"
 #include "aten_bridge/base/str_cat.h"
+#include "inductor/ir/follow.h"
 #include "inductor/ir/rewrite.h"
 #include "inductor/ir/visit.h"
 #include "inductor/schedule/access.h"
 #include "inductor/schedule/columns.h"
 #include "inductor/schedule/cost.h"
+#include "inductor/schedule/lanes.h"
 #include "inductor/schedule/nest.h"
 
 namespace inductor {
@@ -19,7 +21,8 @@ using aten_bridge::Verdict;
 
 namespace {
 
-constexpr int64_t kLeastInner = 16;  // iterations left in an innermost loop that is split
+constexpr int64_t kLeastInner = 16;          // iterations left in an innermost loop that is split
+constexpr int64_t kMostColumns = 32 * 1024;  // of which lanes keep what they reduce
 
 int64_t work_of(const Loop& loop) { return trip_count(loop) * work(loop.body); }
 
@@ -51,13 +54,21 @@ Alignment align(const Loop& a, const Loop& b) {
 
 class Merger {
  public:
-  explicit Merger(LoopProgram& program) : program_(program) {}
+  Merger(LoopProgram& program, const Features& features)
+      : program_(program), has_lanes_(features.has_lanes) {}
 
   // Whether `nest` can merge with `loop`, given the loops merged around them.
   Verdict allows(const Loop& loop, const Loop& nest) const {
     const Alignment alignment = align(loop, nest);
     if (!alignment.verdict) return alignment.verdict;
     std::vector<Access> ours = accesses(loop.body), theirs = accesses(nest.body);
+    if (const auto extremum = followed(loop, nest)) {
+      const auto is_its = [&](const Access& a) { return a.buffer == *extremum; };
+      std::erase_if(ours, is_its);
+      std::erase_if(theirs, is_its);
+      keep_conflicts(ours, theirs);
+      return ours.empty() ? Verdict::yes() : Verdict::no("more than an extremum in common");
+    }
     keep_conflicts(ours, theirs);
     if (ours.empty()) return Verdict::yes();
     // As if both were split and named alike.
@@ -94,6 +105,40 @@ class Merger {
   Symbol innermost() const { return innermost_; }
 
  private:
+  // The buffer of the extremum that `nest` follows (ir/follow.h), where one pass over both pays:
+  // over a row that no registers hold, or over rows whose columns lanes keep.
+  std::optional<int> followed(const Loop& loop, const Loop& nest) const {
+    if (!has_lanes_ || loop.kind != LoopKind::kReduction) return std::nullopt;
+    SymbolMap map;
+    const Loop *ours = &loop, *theirs = &nest;
+    for (;;) {
+      if (ours->extent != theirs->extent || ours->kind != theirs->kind ||
+          !ours->extent.is_constant())
+        return std::nullopt;
+      map[theirs->var] = SymExpr::symbol(ours->var);
+      if (is_innermost(*ours)) break;
+      if (ours->kind != LoopKind::kReduction) return std::nullopt;
+      ours = only_loop(ours->body);
+      theirs = only_loop(theirs->body);
+      if (!ours || !theirs) return std::nullopt;
+    }
+    const auto* reduce = theirs->body.size() == 1 ? std::get_if<Reduce>(&theirs->body[0]) : nullptr;
+    if (!reduce) return std::nullopt;
+    const bool has_columns = ours->kind == LoopKind::kSerial;
+    if (has_columns ? trip_count(*ours) > kMostColumns : row_fits_registers(ours->extent))
+      return std::nullopt;
+    const Reduce follower{reduce->buffer, reduce->index.substitute(map), reduce->op,
+                          inductor::substitute(program_.pool, reduce->value, map)};
+    for (const Stmt& stmt : ours->body) {
+      const auto* leader = std::get_if<Reduce>(&stmt);
+      const auto f = leader ? following(follower, *leader) : std::nullopt;
+      if (!f || follower_of(ours->body, *leader)) continue;
+      if (has_columns && f->what == Following::What::kExponentials) continue;
+      return leader->buffer;
+    }
+    return std::nullopt;
+  }
+
   void split(Loop& loop, int64_t inner) {
     Loop inside{fresh_variable(program_), inner, loop.kind, false, false, std::move(loop.body)};
     const SymExpr value = inner * SymExpr::symbol(loop.var) + SymExpr::symbol(inside.var);
@@ -117,6 +162,7 @@ class Merger {
   }
 
   LoopProgram& program_;
+  const bool has_lanes_;
   Extents outer_extents_;
   Symbol innermost_{'i', -1};
 };
@@ -192,7 +238,7 @@ Fusion merge(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& ne
   const bool alike = loop->extent == other->extent && loop->kind == other->kind;
   if (shared.empty() && !(alike && work(body) + work(nest) <= features.tiny_work))
     return {Verdict::no("nothing in common"), {}};
-  Merger merger(program);
+  Merger merger(program, features);
   if (Verdict v = keeps_all_busy(*loop, *other, features); !v) return {v, {}};
   if (Verdict v = merger.allows(*loop, *other); !v) return {v, {}};
 

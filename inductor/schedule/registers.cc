@@ -83,14 +83,15 @@ struct Kept {
   Expr value;  // its load
 };
 
-// Replaces the loads of the element in what follows `body[at]`.
+// Replaces the loads of the element in `body[at]`, where another reduction may follow it, and
+// behind.
 Kept keep(LoopProgram& program, std::vector<Stmt>& body, size_t at, int target,
           const SymExpr& index) {
   const Buffer& in_memory = program.buffers[target];
   const DType dtype = in_memory.type.dtype;
   const int local = add_local(program, str_cat(in_memory.name, "_value"), in_memory.type);
   const Expr value = program.pool.load(local, index, dtype);
-  for (size_t k = at + 1; k < body.size(); ++k)
+  for (size_t k = at; k < body.size(); ++k)
     replace_loads(program.pool, body[k], [&](Expr e) {
       return e.buffer() == target && e.index() == index ? value : Expr();
     });

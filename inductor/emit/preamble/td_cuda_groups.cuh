@@ -32,6 +32,92 @@ struct td_op_min {
   }
 };
 
+// ---- An extremum, and what follows it while it grows ----
+
+// The greatest x so far, and the sum of exp(x - most).
+template <class T>
+struct td_exponentials {
+  T most, sum;
+};
+// An extremum so far, and where it was first.
+template <class T>
+struct td_place {
+  T most;
+  int64_t place;
+};
+
+inline constexpr int64_t td_no_place = 0x7fffffffffffffff;
+
+// What exponents are counted from. Where there was but -infinity, any number makes them exp(-inf).
+template <class T>
+TD T td_exponent_base(T most) {
+  return most == -T(__builtin_inff()) ? T(0) : most;
+}
+// e^x of x <= 0, within 2^-22 and |x| 2^-24 times as much: little beside the e^0 of the same sum.
+TD float td_exp_below(float x) { return td_exp2_near(x * 0x1.715476p+0f); }
+TD double td_exp_below(double x) { return td_exp(x); }
+
+struct td_op_exponentials {
+  template <class T>
+  TD td_exponentials<T> of(td_exponentials<T> a, td_exponentials<T> b) {
+    const T most = td_max(a.most, b.most), base = td_exponent_base(most);
+    return {most, a.sum * td_exp_below(a.most - base) + b.sum * td_exp_below(b.most - base)};
+  }
+};
+template <class T>
+TD td_exponentials<T> td_with_exponentials(td_exponentials<T> acc, T x) {
+  const T most = td_max(acc.most, x);
+  const T lesser = td_exp_below(td_min(acc.most, x) - td_exponent_base(most));
+  return {most, x > acc.most ? acc.sum * lesser + T(1) : acc.sum + lesser};
+}
+template <class T, int N>
+TD td_exponentials<T> td_with_exponentials(td_exponentials<T> acc, td_vec<T, N> x) {
+  T most = acc.most;
+#pragma unroll
+  for (int l = 0; l < N; ++l) most = td_max(most, x[l]);
+  const T base = td_exponent_base(most);
+  T sum = acc.sum * td_exp_below(acc.most - base);
+#pragma unroll
+  for (int l = 0; l < N; ++l) sum = sum + td_exp_below(x[l] - base);
+  return {most, sum};
+}
+// NaN where the greatest x is no number: there x - most is NaN.
+template <class T>
+TD T td_total(td_exponentials<T> acc) {
+  return acc.sum + (acc.most - acc.most);
+}
+
+template <bool GREATEST, class T>
+TD td_place<T> td_first(td_place<T> a, td_place<T> b) {
+  const bool a_is_nan = a.most != a.most, b_is_nan = b.most != b.most;
+  const bool are_equal = a.most == b.most || (a_is_nan && b_is_nan);
+  const bool is_b = !a_is_nan && (b_is_nan || (GREATEST ? b.most > a.most : b.most < a.most));
+  const int64_t place = are_equal ? td_min(a.place, b.place) : is_b ? b.place : a.place;
+  return {GREATEST ? td_max(a.most, b.most) : td_min(a.most, b.most), place};
+}
+struct td_op_first_max {
+  template <class T>
+  TD td_place<T> of(td_place<T> a, td_place<T> b) {
+    return td_first<true>(a, b);
+  }
+};
+struct td_op_first_min {
+  template <class T>
+  TD td_place<T> of(td_place<T> a, td_place<T> b) {
+    return td_first<false>(a, b);
+  }
+};
+template <class T>
+TD td_place<T> td_with_first_max(td_place<T> acc, T x, int64_t place) {
+  return td_first<true>(acc, td_place<T>{x, place});
+}
+template <class T>
+TD td_place<T> td_with_first_min(td_place<T> acc, T x, int64_t place) {
+  return td_first<false>(acc, td_place<T>{x, place});
+}
+
+// ---- Meeting ----
+
 // A group is a thread, 2, 4, 8 or 16 of a warp, a warp, or the whole block.
 template <int LANES>
 TD void td_sync() {
@@ -129,3 +215,33 @@ TD_GROUPS(prod)
 TD_GROUPS(max)
 TD_GROUPS(min)
 #undef TD_GROUPS
+
+// Of an extremum and what follows it: first the one, then what the other ones are beside it.
+template <int LANES, class T>
+TD td_exponentials<T> td_across_exponentials(td_exponentials<T> x) {
+  const T most = td_across_max<LANES>(x.most);
+  return {most, td_across_sum<LANES>(x.sum * td_exp_below(x.most - td_exponent_base(most)))};
+}
+template <int LANES, class T>
+TD td_place<T> td_across_place(td_place<T> x, T most) {
+  const bool has_it = x.most == most || (x.most != x.most && most != most);
+  return {most, td_across_min<LANES>(has_it ? x.place : td_no_place)};
+}
+template <int LANES, class T>
+TD td_place<T> td_across_first_max(td_place<T> x) {
+  return td_across_place<LANES>(x, td_across_max<LANES>(x.most));
+}
+template <int LANES, class T>
+TD td_place<T> td_across_first_min(td_place<T> x) {
+  return td_across_place<LANES>(x, td_across_min<LANES>(x.most));
+}
+
+#define TD_PAIRS(name)                             \
+  template <int LANES, int GROUPS, class T, int N> \
+  TD void td_between_##name(T(&acc)[N]) {          \
+    td_between<LANES, GROUPS, td_op_##name>(acc);  \
+  }
+TD_PAIRS(exponentials)
+TD_PAIRS(first_max)
+TD_PAIRS(first_min)
+#undef TD_PAIRS

@@ -2,13 +2,17 @@
 // written, and scheduled, emitted and run.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 #include "inductor/backend/cuda/cuda_backend.h"
 #include "inductor/ir/text.h"
+#include "inductor/ir/visit.h"
 #include "tests/inductor/support/compiled.h"
 #include "tests/inductor/support/evaluate.h"
 #include "tests/support/golden.h"
@@ -142,6 +146,94 @@ TEST(ScheduledPrograms, TakeRowsThatBeginAnywhereInPieces) {
     for (size_t p = 0; p < programs.size(); ++p)
       for (int turns : {1, 2})
         EXPECT_EQ(kernels.run(p, inputs[p], turns), expected[p]) << print(programs[p]);
+  }
+}
+
+// ---- What follows an extremum ----
+
+std::vector<std::vector<Array>> run_in_both_orders(LoopProgram& program,
+                                                   const std::vector<Array>& inputs) {
+  schedule(program, cuda_features());
+  const CompiledKernels kernels = compile_cuda_kernels({&program}, emit_cuda);
+  return {kernels.run(0, inputs, 1), kernels.run(0, inputs, 2)};
+}
+
+int reductions_in(const LoopProgram& program) {
+  int count = 0;
+  for_each_stmt(program.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<Loop>(&stmt);
+    count += loop && loop->kind == LoopKind::kReduction;
+  });
+  return count;
+}
+
+TEST(ScheduledPrograms, SumExponentialsBelowTheGreatestInOnePass) {
+  constexpr int64_t kLength = 32775;  // more than registers hold
+  auto program = parse_loops(R"(loops 1 exponentials(x: bf16[6, 32775]) -> m, s {
+  m: f32[6] output
+  s: f32[6] output
+  for i0 < 6
+    for i1 < 32775 reduction
+      m[i0] max= f32(x[32775*i0 + i1])
+  for i0 < 6
+    for i1 < 32775 reduction
+      s[i0] += exp(sub(f32(x[32775*i0 + i1]), m[i0]))
+}
+)");
+  ASSERT_TRUE(program.ok()) << program.status();
+  const double inf = std::numeric_limits<double>::infinity();
+  Array x = random_array(program->buffers[program->inputs[0]].type, 1);
+  const auto set = [&](int64_t row, int64_t from, int64_t to, double value) {
+    for (int64_t i = from; i < to; ++i) x.data[row * kLength + i].floating = value;
+  };
+  set(1, 0, kLength, -inf);                   // no number: NaN
+  set(2, 0, kLength - 1, -inf);               // one number, at the end
+  set(3, kLength / 2, kLength / 2 + 1, inf);  // NaN
+  set(4, 7, 8, std::numeric_limits<double>::quiet_NaN());
+  set(5, 100, 20000, -inf);
+  const std::vector<Array> expected = evaluate(*program, {x});
+  for (const auto& got : run_in_both_orders(*program, {x})) {
+    EXPECT_EQ(reductions_in(*program), 1) << print(*program);
+    for (size_t o = 0; o < got.size(); ++o) {
+      for (size_t i = 0; i < got[o].data.size(); ++i) {
+        const double want = expected[o].data[i].floating, is = got[o].data[i].floating;
+        if (std::isfinite(want))
+          EXPECT_NEAR(want, is, 1e-4 * std::fabs(want)) << "output " << o << ", row " << i;
+        else
+          EXPECT_TRUE(want == is || (std::isnan(want) && std::isnan(is)))
+              << "output " << o << ", row " << i << ": " << want << ", " << is;
+      }
+    }
+  }
+}
+
+// The greatest and the least of columns and of a long row, with their places; NaN is either.
+TEST(ScheduledPrograms, FindPlacesOfExtremaInOnePass) {
+  for (const char* op : {"max", "min"}) {
+    for (const char* sizes : {"3, 40, 60", "2, 33000, 1"}) {
+      const std::vector<std::string> n = absl::StrSplit(sizes, ", ");
+      const std::string element = n[2] == "1" ? "x[33000*i0 + i2]" : "x[2400*i0 + i1 + 60*i2]";
+      const std::string to = n[2] == "1" ? "i0" : "60*i0 + i1";
+      const std::string loops = absl::StrCat("  for i0 < ", n[0], "\n    for i1 < ", n[2],
+                                             "\n      for i2 < ", n[1], " reduction\n        ");
+      auto program = parse_loops(absl::StrReplaceAll(
+          absl::StrCat("loops 1 places(x: f32[", sizes, "]) -> m, p {\n  m: f32[", n[0], ", ", n[2],
+                       "] output\n  p: i64[", n[0], ", ", n[2], "] output\n", loops,
+                       "m[TO] OP= X\n", loops,
+                       "p[TO] min= select(bit_or(eq(X, m[TO]), bit_and(ne(X, X), ne(m[TO], "
+                       "m[TO]))), index(i2), 9223372036854775807:i64)\n}\n"),
+          {{"X", element}, {"TO", to}, {"OP", op}}));
+      ASSERT_TRUE(program.ok()) << program.status();
+      for (bool specials : {false, true}) {
+        LoopProgram scheduled = *parse_loops(print(*program));
+        const Array x =
+            random_array(scheduled.buffers[scheduled.inputs[0]].type, specials, specials);
+        const std::vector<Array> expected = evaluate(scheduled, {x});
+        for (const auto& got : run_in_both_orders(scheduled, {x}))
+          EXPECT_EQ(got, expected) << print(scheduled);
+        EXPECT_EQ(reductions_in(scheduled), 1) << print(scheduled);
+      }
+    }
   }
 }
 

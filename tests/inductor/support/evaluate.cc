@@ -7,6 +7,7 @@
 
 #include "aten_bridge/base/check.h"
 #include "aten_bridge/base/hash_map.h"
+#include "inductor/ir/follow.h"
 #include "inductor/ir/value_bounds.h"
 #include "inductor/ir/visit.h"
 
@@ -81,10 +82,12 @@ class Interpreter {
                    [&](const Loop& loop) { repeat(loop); },
                    [&](const Kernel& kernel) { block(kernel.body); },
                    [&](const Store& s) {
+                     if (is_second_pass_) return;
                      at(s.buffer, s.index, {}) = value_of(s.value);
                      mark(s.buffer, s.index, {});
                    },
                    [&](const Reduce& r) {
+                     if (follows(r) != is_second_pass_) return;
                      mark(r.buffer, r.index, {});
                      ScalarValue& to = at(r.buffer, r.index, {});
                      to = combine(r.op, to, value_of(r.value));
@@ -107,6 +110,15 @@ class Interpreter {
         if (reduce && starts(loop, *reduce)) initialise(*reduce, inside);
       });
     }
+    walk(loop);
+    // What follows an extremum is meant of the complete one.
+    if (is_second_pass_ || !any_follows(loop)) return;
+    is_second_pass_ = true;
+    walk(loop);
+    is_second_pass_ = false;
+  }
+
+  void walk(const Loop& loop) {
     around_.push_back(&loop);
     const int64_t count = value_of(loop.extent, {});
     for (int64_t i = 0; i < count; ++i) {
@@ -115,6 +127,21 @@ class Interpreter {
     }
     vars_.erase(loop.var);
     around_.pop_back();
+  }
+
+  // Whether a Reduce of the loop that is being walked over follows another one.
+  bool follows(const Reduce& r) const {
+    return !around_.empty() && leader_of(around_.back()->body, r) != nullptr;
+  }
+  // Where a loop starts what is followed, or at its own start.
+  bool any_follows(const Loop& loop) const {
+    bool any = false;
+    for_each_leaf({loop.body}, [&](std::span<const Loop* const> inside, const Stmt& leaf) {
+      const auto* reduce = std::get_if<Reduce>(&leaf);
+      const auto& body = inside.empty() ? loop.body : inside.back()->body;
+      any |= reduce && starts(loop, *reduce) && leader_of(body, *reduce);
+    });
+    return any;
   }
 
   // A Reduce starts from its identity where the outermost loop that it reduces over starts.
@@ -236,6 +263,7 @@ class Interpreter {
   std::vector<std::vector<bool>> written_;
   aten_bridge::HashMap<Symbol, int64_t> vars_;
   std::vector<const Loop*> around_;
+  bool is_second_pass_ = false;  // over what follows an extremum
 };
 
 }  // namespace
