@@ -31,17 +31,18 @@ void call_instead(std::string_view name, std::vector<c10::IValue> args, Stack& s
   for (c10::IValue& result : args) stack.push_back(std::move(result));
 }
 
+bool is_given(const c10::IValue& v) { return v.isTensor() && v.toTensor().defined(); }
+
 // Training updates the running statistics, which native_batch_norm's schema calls read-only.
 // (input, weight?, bias?, running_mean?, running_var?, training, momentum, eps)
 bool native_batch_norm(const c10::OperatorHandle&, Stack& stack) {
   std::vector<c10::IValue> args = torch::jit::pop(stack, 8);
   const bool training = args[5].toBool();
-  const auto given = [](const c10::IValue& v) { return v.isTensor() && v.toTensor().defined(); };
-  if (training && given(args[3]) && given(args[4])) {
+  if (training && is_given(args[3]) && is_given(args[4])) {
     call_instead("aten::_native_batch_norm_legit", std::move(args), stack);
     return true;
   }
-  if (training && !given(args[3]) && !given(args[4])) {
+  if (training && !is_given(args[3]) && !is_given(args[4])) {
     args.erase(args.begin() + 3, args.begin() + 5);
     call_instead("aten::_native_batch_norm_legit.no_stats", std::move(args), stack);
     return true;
@@ -50,11 +51,19 @@ bool native_batch_norm(const c10::OperatorHandle&, Stack& stack) {
   return false;
 }
 
-// The same for cuDNN's: ATen's one operator for all of them chooses cuDNN again when it runs.
+// The same for cuDNN's: ATen's one operator for all of them chooses cuDNN again when it runs. It
+// wants running statistics; without them there is another one, which has no workspace to return.
 // (input, weight, bias?, running_mean?, running_var?, training, momentum, epsilon)
 bool cudnn_batch_norm(const c10::OperatorHandle&, Stack& stack) {
   std::vector<c10::IValue> args = torch::jit::pop(stack, 8);
   const bool training = args[5].toBool();
+  if (training && !is_given(args[3]) && !is_given(args[4])) {
+    const at::Tensor workspace = at::empty({0}, args[0].toTensor().options().dtype(at::kByte));
+    args.erase(args.begin() + 3, args.begin() + 5);
+    call_instead("aten::_native_batch_norm_legit.no_stats", std::move(args), stack);
+    stack.emplace_back(workspace);
+    return true;
+  }
   args.erase(args.begin() + 5);
   call_instead(training ? "aten::_batch_norm_with_update" : "aten::_batch_norm_no_update",
                std::move(args), stack);

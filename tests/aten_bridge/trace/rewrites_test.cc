@@ -46,6 +46,20 @@ TEST(Rewrites, AnLstmOfTwoLayersAndDirectionsTrains) {
   expect_close(want.grads, got.grads);
 }
 
+TEST(Rewrites, BatchNormOfCudnnTrainsWithoutRunningStatistics) {
+  const Named inputs{{"x", leaf({4, 3, 5, 5})}, {"w", leaf({3})}, {"b", leaf({3})}};
+  const TracedCallable of_cudnn = [](const Tensors& t) {
+    return Tensors{std::get<0>(at::cudnn_batch_norm(t[0], t[1], t[2], {}, {}, true, 0.1, 1e-5))};
+  };
+  const TracedCallable on_this_device = [](const Tensors& t) {
+    return Tensors{at::batch_norm(t[0], t[1], t[2], {}, {}, true, 0.1, 1e-5, false)};
+  };
+  const Captured captured = capture_named(inputs, of_cudnn);
+  const Outcome want = run_eager(inputs, on_this_device), got = run_graph(inputs, captured);
+  expect_close(want.results, got.results);
+  expect_close(want.grads, got.grads);
+}
+
 at::Tensor complex_leaf(at::IntArrayRef sizes) {
   return torch::randn(sizes, at::kComplexDouble).requires_grad_();
 }
