@@ -44,6 +44,7 @@ class CudaKernel : KernelText {
   std::string parameters() const;
   // The kernel's outermost loops that are divided among blocks and groups, outermost first.
   std::vector<const Loop*> grid_loops() const;
+  std::string type_of_number(const SymExpr& count) const;
   // Both write what finds a thread's iteration, and return the number of blocks.
   SymExpr grid(const std::vector<const Loop*>& loops);
   SymExpr flat_grid(const std::vector<const Loop*>& loops);  // body included

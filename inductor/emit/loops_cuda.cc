@@ -76,6 +76,13 @@ EmittedKernel CudaKernel::emit() {
   return out;
 }
 
+// Numbers of threads or groups are divided by extents, which takes several times as long where they
+// are as wide as the indices of large tensors.
+std::string CudaKernel::type_of_number(const SymExpr& count) const {
+  const auto n = count.constant();
+  return n && aten_bridge::fits_int32({0, *n + 1024 * kMostWide}) ? "int" : index_;
+}
+
 // A thread takes as many iterations of the innermost loop as fit one access of memory; where that
 // is one and there are very many, several that its neighbours' stand between.
 SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
@@ -87,15 +94,16 @@ SymExpr CudaKernel::flat_grid(const std::vector<const Loop*>& loops) {
   for (size_t k = 0; k + 1 < loops.size(); ++k) count = count * loops[k]->extent;
   const int64_t steps = map.width == 1 && count.constant().value_or(0) >= kMany ? kSteps : 1;
   const int64_t block = kernel_.lanes * steps;
-  const std::string first = str_cat(index_, "(td_block()) * ", block, " + td_thread()");
+  const std::string type = type_of_number(count);
+  const std::string first = str_cat(type, "(td_block()) * ", block, " + td_thread()");
   std::vector<Writer::Scope> scopes;
   if (steps > 1) {
-    writer_->line(str_cat("const ", index_, " first = ", first, ";"));
+    writer_->line(str_cat("const ", type, " first = ", first, ";"));
     writer_->line("#pragma unroll");
     scopes.push_back(writer_->open(for_head("int", "k0", "0", str_cat(steps), "1")));
-    writer_->line(str_cat("const ", index_, " n = first + k0 * ", kernel_.lanes, ";"));
+    writer_->line(str_cat("const ", type, " n = first + k0 * ", kernel_.lanes, ";"));
   } else {
-    writer_->line(str_cat("const ", index_, " n = ", first, ";"));
+    writer_->line(str_cat("const ", type, " n = ", first, ";"));
   }
   if (mod(count, block) != SymExpr(0))
     writer_->line(str_cat("if (n >= ", names_.index(count), ") return;"));
@@ -170,7 +178,8 @@ SymExpr CudaKernel::grid(const std::vector<const Loop*>& loops) {
   for (const Loop* l : loops) count = count * l->extent;
   const bool flat = loops.size() == 1;
   const std::string n = flat ? "i0" : "n";
-  writer_->line(str_cat("const ", index_, " ", n, " = ", index_, "(td_block())",
+  const std::string type = flat ? index_ : type_of_number(count);
+  writer_->line(str_cat("const ", type, " ", n, " = ", type, "(td_block())",
                         together ? "" : str_cat(" * ", kernel_.groups, " + group"), ";"));
   if (!together && mod(count, kernel_.groups) != SymExpr(0))
     writer_->line(str_cat("if (", n, " >= ", names_.index(count), ") return;"));
@@ -188,7 +197,8 @@ void CudaKernel::decode(const std::vector<const Loop*>& loops,
     const bool is_last = k + 1 == loops.size();
     const bool by_width = is_last && width > 1;
     const std::string extent = str_cat("(", names_.index(is_last ? pieces : loops[k]->extent), ")");
-    writer_->line(str_cat("const ", index_, " ", names[k], " = ", by_width ? "(" : "", rest,
+    const std::string widened = index_ == "int" ? "(" : str_cat(index_, "(");
+    writer_->line(str_cat("const ", index_, " ", names[k], " = ", by_width ? widened : "", rest,
                           k > 0 ? str_cat(" % ", extent) : "",
                           by_width ? str_cat(") * ", width) : "", ";"));
     rest = str_cat("(", rest, " / ", extent, ")");
