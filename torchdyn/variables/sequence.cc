@@ -20,6 +20,15 @@ const SequenceVariable& sequence_of(const VarRef& self) {
   return static_cast<const SequenceVariable&>(*self);
 }
 
+// Of a torch.Size a part, and a sum, is one, too.
+VarRef like(const SequenceVariable& self, std::vector<VarRef> items) {
+  const auto* const named = dynamic_cast<const NamedTupleVariable*>(&self);
+  if (!named || std::string_view(named->type()->tp_name) != "torch.Size")
+    return std::make_shared<SequenceVariable>(self.is_list(), std::move(items));
+  PyRef type = PyRef::to(PyBorrow(reinterpret_cast<PyObject*>(named->type())));
+  return std::make_shared<NamedTupleVariable>(std::move(type), std::move(items));
+}
+
 VarRef slice_of(const SequenceVariable& self, PyBorrow slice) {
   const auto size = static_cast<Py_ssize_t>(self.items()->size());
   Py_ssize_t start = 0, stop = 0, step = 0;
@@ -27,7 +36,7 @@ VarRef slice_of(const SequenceVariable& self, PyBorrow slice) {
   const Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step);
   std::vector<VarRef> items;
   for (Py_ssize_t n = 0; n < count; ++n) items.push_back((*self.items())[start + n * step]);
-  return std::make_shared<SequenceVariable>(self.is_list(), std::move(items));
+  return like(self, std::move(items));
 }
 
 size_t index_of(Translator& t, const VarRef& self, const VarRef& key) {
@@ -78,19 +87,51 @@ VarRef length(Translator&, const VarRef& self) {
   return std::make_shared<ConstantVariable>(owned(PyLong_FromSize_t(self->items()->size())));
 }
 
+// A constant tuple as one of its items.
+VarRef with_items(const VarRef& value) {
+  if (!dynamic_cast<const ConstantVariable*>(value.get()) || !PyTuple_Check(value->object().get()))
+    return value;
+  std::vector<VarRef> items;
+  for (const PyBorrow item : items_of(value->object()))
+    items.push_back(protocol::from_constant(PyRef::to(item)));
+  if (PyTuple_CheckExact(value->object().get()))
+    return std::make_shared<SequenceVariable>(/*is_list=*/false, std::move(items));
+  PyRef type = PyRef::to(PyBorrow(reinterpret_cast<PyObject*>(Py_TYPE(value->object().get()))));
+  return std::make_shared<NamedTupleVariable>(std::move(type), std::move(items));
+}
+
+bool has_equality_of_its_own(const SequenceVariable& s) {
+  const auto* const named = dynamic_cast<const NamedTupleVariable*>(&s);
+  return named && named->type()->tp_richcompare != PyTuple_Type.tp_richcompare;
+}
+
+// CPython: Objects/tupleobject.c, tuplerichcompare; Objects/listobject.c, list_richcompare.
+bool are_equal(Translator& t, const SequenceVariable& a, const SequenceVariable& b) {
+  const std::vector<VarRef>&left = *a.items(), &right = *b.items();
+  if (left.size() != right.size()) return false;
+  for (size_t n = 0; n < left.size(); ++n)
+    if (left[n] != right[n] && !protocol::truth(t, protocol::number(t, "eq", left[n], right[n])))
+      return false;
+  return true;
+}
+
 // CPython: Objects/tupleobject.c, tupleconcat; Objects/listobject.c, list_concat and
 // list_inplace_concat.
-VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
-  const std::string_view name = utf8(attribute(t.gil(), function, "__name__"));
+VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& other) {
+  const VarRef right = with_items(other);
+  const std::string name = text_of(attribute(t.gil(), function, "__name__"));
   const auto* const a = dynamic_cast<const SequenceVariable*>(left.get());
   const auto* const b = dynamic_cast<const SequenceVariable*>(right.get());
-  if (!a || !b || a->is_list() != b->is_list() || (name != "add" && name != "iadd"))
+  const bool are_alike = a && b && a->is_list() == b->is_list();
+  const bool is_equality = name == "eq" || name == "ne";
+  if (are_alike && is_equality && !has_equality_of_its_own(*a) && !has_equality_of_its_own(*b))
+    return boolean(are_equal(t, *a, *b) == (name == "eq"));
+  if (!are_alike || (name != "add" && name != "iadd"))
     break_graph(BreakReason::kValue,
                 str_cat(left->type_name(), " and ", right->type_name(), " of operator.", name));
   std::vector<VarRef> items = *a->items();
   items.insert(items.end(), b->items()->begin(), b->items()->end());
-  if (name == "add" || !a->is_list())
-    return std::make_shared<SequenceVariable>(a->is_list(), std::move(items));
+  if (name == "add" || !a->is_list()) return like(*a, std::move(items));
   protocol::change(t, left, right);
   a->contents() = std::move(items);
   return left;

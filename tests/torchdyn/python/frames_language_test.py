@@ -167,6 +167,11 @@ class LanguageTest:
         (a, b), c = (first, last), middle
         return a + b * sum(c) + [*middle, *c][-1] + {**{"k": 1}, "k": 2}["k"]
 
+    def comparisons_of_sequences(x):
+        pair, items = (x.dim(), 1), [x, 2]
+        alike = pair == (2, 1), pair != (2, 2), pair == Pair(2, 1), items == [x, 2], items == [x]
+        return x * sum(alike), alike
+
     def walrus_and_conditions(x):
         if (n := x.shape[0]) > 1 and (m := n * 2) < 10:
             x = x * m
