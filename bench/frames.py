@@ -102,12 +102,13 @@ def small():
                  "module: (x * weight).relu()": Small(), "module: Linear(4, 4)": nn.Linear(4, 4)}
     x = torch.randn(4)
     for name, function in functions.items():
-        compiled = torchdyn.compile(function)
+        compiled = torchdyn.compile(function), torchdyn.compile(function, dynamic=True)
         with torch.no_grad():
-            torch.testing.assert_close(compiled(x), function(x))
-            eager, ours = (least_us(lambda f=f: f(x), calls=2000) for f in (function, compiled))
+            for each in compiled:
+                torch.testing.assert_close(each(x), function(x))
+            eager, ours, dynamic = (least_us(lambda f=f: f(x), calls=2000) for f in (function, *compiled))
         print(f"4 elements, {name:28} eager {eager:5.2f} us, compiled {ours:5.2f} us, "
-              f"{ours / eager:.2f} times")
+              f"{ours / eager:.2f} times; with open sizes {dynamic:5.2f} us, {dynamic / eager:.2f} times")
 
 
 def steady(calls=100_000):

@@ -65,6 +65,13 @@ VarRef product(Translator& t, PyBorrow function, const CallArgs& args) {
   return protocol::fold(t, function, all);
 }
 
+// torch._check: what it says is guarded.
+VarRef check(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 1, 2);
+  if (!protocol::truth(t, args.positional[0])) break_graph(BreakReason::kRaises, "torch._check");
+  return std::make_shared<ConstantVariable>(PyRef::to(PyBorrow(Py_None)));
+}
+
 // min and max: of what an iterable gives, or of their arguments.
 VarRef extreme(Translator& t, PyBorrow function, const CallArgs& args) {
   return args.positional.size() == 1 ? product(t, function, args)
@@ -118,6 +125,8 @@ constexpr BuiltinRow kRows[] = {
     {"math", "sqrt", protocol::fold},
     {"math", "tanh", protocol::fold},
     {"operator", "index", protocol::fold},
+    {"torch", "Size", protocol::fold},
+    {"torch", "_check", check},
     {"torch", "device", protocol::fold},
     {"torch", "finfo", protocol::fold},
     {"torch", "iinfo", protocol::fold},

@@ -10,6 +10,7 @@
 #include "torchdyn/variables/attributes.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn {
 namespace {
@@ -30,6 +31,8 @@ PyTypeObject* type_of(Translator& t, const VarRef& value) {
     if (tensor->source()) t.guards().add(tensor->source(), *TypeIs::of_type(tensor->type()));
     return tensor->type();
   }
+  if (const auto* const number = dynamic_cast<const SymbolVariable*>(value.get()))
+    return number->type();
   if (!value->object()) return nullptr;
   t.guard_type(*value);
   return Py_TYPE(value->object().get());

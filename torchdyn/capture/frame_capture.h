@@ -12,10 +12,12 @@
 
 #include "aten_bridge/base/hash_map.h"
 #include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/open_sizes.h"
 #include "torchdyn/cpython/eval_hook.h"
 
 namespace torchdyn {
 
+class Symbols;
 class Translator;
 struct FrameVariant;
 
@@ -32,8 +34,10 @@ class FrameCapture : public Evaluator {
     int id = 0;                          // of a break's reason
   };
 
-  // With `is_whole`, a function that is not one graph raises RuntimeError when it is called.
-  FrameCapture(const Gil&, PyBorrow backend, bool is_whole = false);
+  // With `is_whole`, a function that is not one graph raises RuntimeError when it is called. `open`
+  // is for backends that take graphs whose sizes are open; kNone for others.
+  FrameCapture(const Gil&, PyBorrow backend, bool is_whole = false,
+               OpenSizes::Policy open = OpenSizes::Policy::kNone);
 
   // All captures forget what they have made.
   static void forget_all();
@@ -50,9 +54,10 @@ class FrameCapture : public Evaluator {
 
   void tell(Event event);
   Replacement capture(const Gil&, const FrameView& frame);
+  Replacement attempt(const Gil&, const FrameView& frame, OpenSizes* open, Symbols* symbols);
   // Captures anew, in `t`, up to that step.
-  void cut(const Gil&, const FrameView& frame, int steps, std::optional<Translator>* t,
-           FrameVariant* variant, Event* event);
+  void cut(const Gil&, const FrameView& frame, int steps, const OpenSizes& open, Symbols* symbols,
+           std::optional<Translator>* t, FrameVariant* variant, Event* event);
   bool is_library_code(CodeView code) const;
   bool may_cut(const Gil&, const FrameView& frame, const Translator& t, BreakReason reason) const;
 
@@ -62,6 +67,7 @@ class FrameCapture : public Evaluator {
   uint64_t id_, generation_;
   PyRef backend_;
   bool is_whole_;
+  OpenSizes::Policy open_;
   std::string library_;           // the folder of torch, whose own frames are its business
   std::string standard_library_;  // that of CPython's
   std::vector<Event> events_;

@@ -4,6 +4,7 @@
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn {
 namespace {
@@ -14,7 +15,8 @@ using Convert = PyObject* (*)(PyObject*);
 constexpr Convert kConversions[] = {nullptr, PyObject_Str, PyObject_Repr, PyObject_ASCII};
 
 // Types say their names without running Python, unless a metatype says another.
-PyRef formatted(const VarRef& value) {
+PyRef formatted(const VarRef& given) {
+  const VarRef value = fixed(given);
   if (PyRef known = protocol::as_constant(value)) return known;
   const PyBorrow object = value->object();
   if (object && Py_TYPE(object.get()) == &PyType_Type) return PyRef::to(object);

@@ -1,10 +1,13 @@
 // Operators, items and slices.
+#include <algorithm>
+
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn {
 namespace {
@@ -53,8 +56,10 @@ void subscript(Translator& t, const Instruction&) {
   t.push(protocol::get_item(t, object, key));
 }
 
-// Of constants: slices by sizes are sizes that guards fix.
+// Of constants and of numbers that open sizes tell.
 VarRef slice_of(const std::vector<VarRef>& parts) {
+  if (std::any_of(parts.begin(), parts.end(), mentions_symbol))
+    return std::make_shared<SliceVariable>(parts);
   for (const VarRef& part : parts)
     if (!part->object()) break_graph(BreakReason::kValue, "a slice with a " + part->type_name());
   const PyBorrow step = parts.size() > 2 ? parts[2]->object() : PyBorrow();

@@ -27,11 +27,20 @@ PyRef dict_or_empty(const PyRef& dict) { return dict ? PyRef::to(dict) : owned(P
 OutputGraph::OutputGraph(const Gil& gil)
     : graph_(call(gil, import_attribute(gil, "torch.fx", "Graph"), tuple_of({}))) {}
 
-PyRef OutputGraph::add_input(const Gil& gil, SourceRef source, PyBorrow tensor) {
+PyRef OutputGraph::add_input(const Gil& gil, SourceRef source, PyBorrow value, PyBorrow like) {
   PyRef node =
       torchdyn::call_method(gil, graph_, "placeholder", {name(identifier(source->text()))});
-  inputs_.push_back({std::move(source), PyRef::to(tensor)});
+  inputs_.push_back({std::move(source), PyRef::to(value), PyRef::to(like)});
+  placeholders_.push_back(PyRef::to(node));
   return node;
+}
+
+void OutputGraph::describe_inputs(const Gil& gil) {
+  for (size_t n = 0; n < inputs_.size(); ++n) {
+    const PyRef meta = attribute(gil, placeholders_[n], "meta");
+    if (PyDict_SetItemString(meta.get(), "example_value", inputs_[n].like.get()) != 0)
+      throw PythonError();
+  }
 }
 
 PyRef OutputGraph::call_function(const Gil& gil, PyBorrow function, const PyRef& args,

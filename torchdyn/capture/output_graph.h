@@ -16,16 +16,21 @@ class OutputGraph {
  public:
   struct Input {
     SourceRef source;
-    PyRef tensor;  // what it is in the call that is captured
+    PyRef value;  // what it is in the call that is captured: a tensor, or an int
+    PyRef like;   // the tensor without data, or the symbol, that stands for it
   };
 
   explicit OutputGraph(const Gil&);
 
   // Nodes, as torch.fx.Node.
-  PyRef add_input(const Gil&, SourceRef source, PyBorrow tensor);
+  PyRef add_input(const Gil&, SourceRef source, PyBorrow value, PyBorrow like);
   PyRef call_function(const Gil&, PyBorrow function, const PyRef& args, const PyRef& kwargs);
   PyRef call_method(const Gil&, const char* method, const PyRef& args, const PyRef& kwargs);
   void erase(const Gil&, PyBorrow node);  // nobody uses it
+  // The node that was made last gives a number that sizes tell: nothing to compile for.
+  void computes_no_tensor() { --calls_; }
+  // Tells backends of inputs whose sizes are open, as torch.compile does: meta["example_value"].
+  void describe_inputs(const Gil&);
 
   // A torch.fx.GraphModule that gives a tuple of these nodes.
   PyRef finish(const Gil&, const PyRef& results);
@@ -39,6 +44,7 @@ class OutputGraph {
  private:
   PyRef graph_;
   std::vector<Input> inputs_;
+  std::vector<PyRef> placeholders_;
   int calls_ = 0;
 };
 

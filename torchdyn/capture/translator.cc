@@ -6,11 +6,14 @@
 #include "torchdyn/bytecode/disassemble.h"
 #include "torchdyn/capture/gaps.h"
 #include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/open_sizes.h"
+#include "torchdyn/capture/symbols.h"
 #include "torchdyn/cpython/code_object.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/cpython/tensor_abi.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/symbol.h"
 #include "torchdyn/variables/wrap.h"
 
 namespace torchdyn {
@@ -43,9 +46,12 @@ bool is_fixed_by_type(const Source& source) {
 
 }  // namespace
 
-Translator::Translator(const Gil& gil, const FrameView& frame)
+Translator::Translator(const Gil& gil, const FrameView& frame, const OpenSizes& open,
+                       Symbols* symbols)
     : gil_(gil),
       frame_(frame),
+      open_(open),
+      symbols_(symbols),
       graph_(gil),
       grad_mode_before_(is_grad_enabled()),
       grad_mode_(grad_mode_before_) {
@@ -411,11 +417,53 @@ VarRef Translator::input(PyBorrow tensor, SourceRef source) {
   for (const VarRef& known : tensors_)
     if (known->source() && *known->source() == *source) return known;
   if (VarRef known = this->known(tensor, source)) return known;
-  PyRef node = graph_.add_input(gil_, source, tensor);
-  return found(remember(std::make_shared<TensorVariable>(std::move(node), stand_in(gil_, tensor),
+  PyRef like = stand_in(gil_, tensor);
+  std::vector<int> open;
+  if (!is_parameter(tensor)) open = open_.dimensions(gil_, tensor, place(*source));
+  if (!open.empty() && !symbols_) throw NeedsSymbols();
+  if (symbols_) like = symbols_->stand_in(gil_, like, open, source->text());
+  PyRef node = graph_.add_input(gil_, source, tensor, like);
+  return found(remember(std::make_shared<TensorVariable>(std::move(node), std::move(like),
                                                          attribute(gil_, tensor, "device"),
                                                          Py_TYPE(tensor.get()), std::move(source))),
                tensor);
+}
+
+// Modules share their code: what one holds is no other value of what the other holds.
+std::string Translator::place(const Source& source) const {
+  std::string place = source.text();
+  const PyRef type = import_attribute(gil_, "torch.nn", "Module");
+  for (const Source* s = source.base().get(); s; s = s->base().get()) {
+    const PyBorrow owner = s->read(frame_);
+    const bool is_module = owner && PyType_IsSubtype(Py_TYPE(owner.get()),
+                                                     reinterpret_cast<PyTypeObject*>(type.get()));
+    if (is_module) return str_cat(place, " of ", reinterpret_cast<uintptr_t>(owner.get()));
+  }
+  return place;
+}
+
+VarRef Translator::number(PyBorrow object, const SourceRef& source) {
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(object.get(), &overflow);
+  if (overflow != 0) return nullptr;
+  for (const VarRef& known : open_numbers_)
+    if (*known->source() == *source) return known;
+  numbers_.emplace_back(source, value);
+  const bool is_argument = source->kind() == Source::Kind::kLocal;
+  if (!open_.is_open(value, place(*source), is_argument)) return nullptr;
+  if (!symbols_) throw NeedsSymbols();
+  guards_.add(source, *TypeIs::of(object));
+  PyRef symbol = symbols_->number(gil_, value, source->text());
+  PyRef node = graph_.add_input(gil_, source, object, symbol);
+  return open_numbers_.emplace_back(
+      std::make_shared<SymbolVariable>(std::move(node), std::move(symbol), source));
+}
+
+void Translator::tell_sizes(OpenSizes* open) const {
+  for (const OutputGraph::Input& input : inputs())
+    if (is_tensor(input.value) && !is_parameter(input.value))
+      open->saw(input.value, place(*input.source));
+  for (const auto& [source, value] : numbers_) open->saw(value, place(*source));
 }
 
 void Translator::guard_identity(const Variable& value) {

@@ -25,6 +25,8 @@
 namespace torchdyn {
 
 class ExceptionVariable;
+class OpenSizes;
+class Symbols;
 class Translator;
 struct Raised;
 using Handler = void (*)(Translator&, const Instruction&);
@@ -59,7 +61,9 @@ struct Activation {
 
 class Translator {
  public:
-  Translator(const Gil& gil, const FrameView& frame);
+  // `symbols`: where sizes and numbers that `open` names become some; null: nowhere, and capture
+  // ends with NeedsSymbols where there is one.
+  Translator(const Gil& gil, const FrameView& frame, const OpenSizes& open, Symbols* symbols);
   ~Translator() { leave_modes(); }
 
   // What the frame returns.
@@ -82,6 +86,7 @@ class Translator {
   OutputGraph& graph() { return graph_; }
   const OutputGraph& graph() const { return graph_; }
   Guards& guards() { return guards_; }
+  Symbols* symbols() { return symbols_; }
   SideEffects& effects() { return effects_; }
   const SideEffects& effects() const { return effects_; }
   // That an object from outside is still that one, or one of that type; what the frame made needs
@@ -127,6 +132,9 @@ class Translator {
 
   // A tensor that the frame finds, as an input of the graph.
   VarRef input(PyBorrow tensor, SourceRef source);
+  // An int that the frame finds, as an input of the graph; null: it is a constant.
+  VarRef number(PyBorrow object, const SourceRef& source);
+  void tell_sizes(OpenSizes* open) const;  // all that has been found
   // Tensors are told apart by their stand-ins: what works in place gives back its own.
   VarRef remember(VarRef tensor);
   VarRef with_stand_in(PyBorrow stand_in) const;  // null: a new one
@@ -170,9 +178,14 @@ class Translator {
   const ExceptionVariable* first_raised() const;
   std::pair<int, int> cut_place() const;  // steps and line
   bool has_stopped();
+  std::string place(const Source& source) const;  // OpenSizes'
 
   const Gil& gil_;
   const FrameView& frame_;
+  const OpenSizes& open_;
+  Symbols* symbols_;
+  std::vector<std::pair<SourceRef, int64_t>> numbers_;  // ints that the frame finds
+  std::vector<VarRef> open_numbers_;
   OutputGraph graph_;
   Guards guards_;
   SideEffects effects_;

@@ -26,6 +26,20 @@ bool is_tensor(PyBorrow object) noexcept { return THPVariable_Check(object.get()
 
 bool is_plain_tensor(PyBorrow object) noexcept { return THPVariable_CheckExact(object.get()); }
 
+bool is_parameter(PyBorrow tensor) noexcept {
+  return reinterpret_cast<PyObject*>(Py_TYPE(tensor.get())) == ParameterClass;
+}
+
+bool has_attributes(PyBorrow tensor) noexcept {
+  PyObject* const* const dict = _PyObject_GetDictPtr(tensor.get());
+  return dict && *dict && PyDict_Size(*dict) > 0;
+}
+
+TensorGeometry geometry_of(PyBorrow tensor) noexcept {
+  const at::Tensor& t = THPVariable_Unpack(tensor.get());
+  return {t.sizes(), t.strides()};
+}
+
 bool has_function_mode() noexcept { return at::impl::torch_function_mode_enabled(); }
 
 const char* active_mode() noexcept {
@@ -53,8 +67,10 @@ PyRef stand_in(const Gil&, PyBorrow object) {
 }
 
 TensorGuards TensorGuards::record(std::span<const PyBorrow> tensors,
-                                  const std::vector<std::string>& names) {
-  return TensorGuards(aten_bridge::InputGuards::record(tensors_of(tensors), names));
+                                  const std::vector<std::string>& names,
+                                  const std::vector<bool>& have_any_sizes) {
+  return TensorGuards(aten_bridge::InputGuards::record(
+      tensors_of(tensors), names, aten_bridge::InputGuards::kNoState, have_any_sizes));
 }
 
 // A call's tensors are checked without asking for memory, unless they are many.

@@ -15,6 +15,16 @@ namespace torchdyn {
 bool is_tensor(PyBorrow object) noexcept;        // subclasses too
 bool is_plain_tensor(PyBorrow object) noexcept;  // torch.Tensor or torch.nn.Parameter itself
 
+bool is_parameter(PyBorrow tensor) noexcept;  // torch.nn.Parameter
+// Whether Python has given it attributes; marks on its sizes are such.
+bool has_attributes(PyBorrow tensor) noexcept;
+
+struct TensorGeometry {
+  std::span<const int64_t> sizes, strides;
+};
+// Of a plain tensor whose sizes are numbers, while it lives.
+TensorGeometry geometry_of(PyBorrow tensor) noexcept;
+
 // Whether Python functions of torch's are diverted on this thread (torch.overrides).
 bool has_function_mode() noexcept;
 // What of this thread's state would notice operations on tensors without data, or would do
@@ -34,8 +44,10 @@ PyRef stand_in(const Gil&, PyBorrow tensor);
 // aten_bridge/guards on tensors that Python holds, and on LibTorch's global state.
 class TensorGuards {
  public:
+  // Sizes and strides of those that may have any are the caller's to check; empty: none.
   static TensorGuards record(std::span<const PyBorrow> tensors,
-                             const std::vector<std::string>& names);
+                             const std::vector<std::string>& names,
+                             const std::vector<bool>& have_any_sizes = {});
 
   // Tensors in the order of record(); null ones fail, and so do subclasses and function modes.
   bool check(std::span<const PyBorrow> tensors) const noexcept;

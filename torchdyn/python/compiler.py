@@ -55,6 +55,13 @@ def _chosen_backend(backend: str | Callable, mode: str | None, options: Mapping[
     return functools.partial(function, **given) if given else function
 
 
+def _open_sizes(backend: str | Callable, dynamic: bool | None) -> str:
+    """Which sizes are left open, for a backend that may know of no open ones."""
+    if backend in ("torchdyn", "eager", graph_backend.backend):
+        return {None: "automatic", True: "all", False: "marked"}[dynamic]
+    return "all" if dynamic and not isinstance(backend, str) else "none"
+
+
 class CompiledModule(torch.nn.Module):
     """A module whose calls are captured. Whatever else it is asked for is the module's own."""
 
@@ -86,8 +93,14 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
     """`model`, a function or module, whose frames run as compiled graphs; torch.compile's arguments.
 
     What capture does not take is run by CPython between graphs; with `fullgraph` it is an error that
-    names the line, the reason and what to do. Sizes are what they are: another size is another
-    capture, whatever `dynamic` says, up to eight of a function; after that its frames run in eager.
+    names the line, the reason and what to do. A function is captured up to eight times, for other
+    values; after that its frames run in eager.
+
+    A size of a tensor, or an int, that is another one in the second capture is left open from then on, as
+    are sizes that `mark_dynamic` names; `dynamic=True` leaves all of them open, `dynamic=False` those alone
+    that are marked. Sizes of parameters are never open, nor are 0 and 1, nor what decides a branch for each value.
+    For backends other than "torchdyn" and "eager" each size is another capture; with `dynamic=True`, a
+    callable is given graphs with open sizes.
 
     Raises ValueError for an unknown mode or option, and what torch.compile raises for an unknown
     backend. `compiled.capture.events` tells what became of each frame.
@@ -97,7 +110,8 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
                                  options=options, disable=disable)
     if disable:
         return model
-    capture = _C.FrameCapture(_chosen_backend(backend, mode, options, dynamic), fullgraph)
+    capture = _C.FrameCapture(_chosen_backend(backend, mode, options, dynamic), fullgraph,
+                              _open_sizes(backend, dynamic))
     if isinstance(model, torch.nn.Module):
         return CompiledModule(model, capture)
 
@@ -125,6 +139,18 @@ def allow_in_graph(function: Callable | Sequence[Callable]) -> Callable | Sequen
     for each in function if isinstance(function, (list, tuple)) else (function,):
         _C.allow_in_graph(each)
     return function
+
+
+def mark_dynamic(tensor: torch.Tensor, index: int | Sequence[int], **range: Any) -> None:
+    """Leaves a size of `tensor` open when a function that gets it is captured; torch.compile sees it, too."""
+    from torch._dynamo import mark_dynamic as mark
+    mark(tensor, index, **range)
+
+
+def mark_static(tensor: torch.Tensor, index: int | Sequence[int] | None = None) -> None:
+    """Leaves a size of `tensor`, or all of them, as they are; torch.compile sees it, too."""
+    from torch._dynamo import mark_static as mark
+    mark(tensor, index)
 
 
 def compile_count() -> int:

@@ -20,16 +20,16 @@ _TRIES = 400
 _GUESS = 16  # of a size that depends on values
 
 
-class _Unsupported(Exception):
+class Unsupported(Exception):
     """A size that the engine has no expression for."""
 
 
 _CALLS = {FloorDiv: "floor_div", Mod: "mod", PythonMod: "mod", Max: "max", Min: "min"}
 
 
-def _text(expr: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
+def text_of(expr: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
     def text(e):
-        return _text(e, names)
+        return text_of(e, names)
 
     if isinstance(expr, sympy.Integer):
         return f"({int(expr)})"
@@ -44,7 +44,7 @@ def _text(expr: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
     for kind, name in _CALLS.items():
         if isinstance(expr, kind) and len(expr.args) == 2:
             return f"{name}({', '.join(map(text, expr.args))})"
-    raise _Unsupported(f"{type(expr).__name__} in a size")
+    raise Unsupported(f"{type(expr).__name__} in a size")
 
 
 def _expr(size: int | torch.SymInt) -> sympy.Expr:
@@ -66,13 +66,13 @@ class _Symbols:
         self._hints = {e: int(size.node.hint) if size.node.has_hint() else None
                        for e, size in zip(exprs, sizes) if e in symbols}
         if len(self._hints) < len(symbols):
-            raise _Unsupported("a size is an expression of symbols that are no sizes themselves")
+            raise Unsupported("a size is an expression of symbols that are no sizes themselves")
         asserts = [a for those in self._env.deferred_runtime_asserts.values() for a in those]
         self._guards = [guard.expr for guard in [*self._env.guards, *asserts]
                         if guard.expr.free_symbols <= self._hints.keys()]
         self._values = {symbol: self._alternatives(symbol) for symbol in symbols}
         if any(self._hints[symbol] is None and not self._values[symbol] for symbol in symbols):
-            raise _Unsupported("a size that depends on values has no known values")
+            raise Unsupported("a size that depends on values has no known values")
         self._open = [symbol for symbol in symbols if self._values[symbol]]
         self.names = {symbol: f"s{self._open.index(symbol)}" if self._values[symbol]
                       else str(self._hints[symbol]) for symbol in symbols}
@@ -132,9 +132,9 @@ def dynamic_sizes(module: fx.GraphModule, attributes: int) -> _C.DynamicSizes | 
                                         if type(size) is int})
         return _C.DynamicSizes(
             [_geometry(tensor, symbols.names) for tensor in tensors] + [None] * attributes,
-            {i: _text(_expr(number), symbols.names) for i, number in numbers.items()},
+            {i: text_of(_expr(number), symbols.names) for i, number in numbers.items()},
             symbols.samples())
-    except _Unsupported:
+    except Unsupported:
         return None
 
 
@@ -145,5 +145,5 @@ def _sizes(value) -> list:
 def _geometry(tensor, names) -> tuple[list[str], list[str]] | None:
     if not free_symbols(tensor):
         return None
-    return tuple([_text(_expr(size), names) for size in sizes]
+    return tuple([text_of(_expr(size), names) for size in sizes]
                  for sizes in (tensor.size(), tensor.stride()))

@@ -13,8 +13,8 @@ namespace {
 // A capture and the scopes in which it works.
 class PythonFrameCapture {
  public:
-  PythonFrameCapture(const py::object& backend, bool fullgraph)
-      : capture_(Gil::held(), PyBorrow(backend.ptr()), fullgraph) {}
+  PythonFrameCapture(const py::object& backend, bool fullgraph, std::string_view open_sizes)
+      : capture_(Gil::held(), PyBorrow(backend.ptr()), fullgraph, policy(open_sizes)) {}
 
   py::object call(const py::object& function, const py::args& args, const py::kwargs& kwargs) {
     PyObject* const result =
@@ -42,6 +42,17 @@ class PythonFrameCapture {
   }
 
  private:
+  static OpenSizes::Policy policy(std::string_view name) {
+    static constexpr std::pair<std::string_view, OpenSizes::Policy> kPolicies[] = {
+        {"automatic", OpenSizes::Policy::kAutomatic},
+        {"all", OpenSizes::Policy::kAll},
+        {"marked", OpenSizes::Policy::kMarked},
+        {"none", OpenSizes::Policy::kNone}};
+    for (const auto& [known, policy] : kPolicies)
+      if (known == name) return policy;
+    throw py::value_error("open_sizes is automatic, all, marked or none");
+  }
+
   FrameCapture capture_;
 };
 
@@ -99,7 +110,8 @@ void add_frame_capture(py::module_& module) {
   py::class_<PythonFrameCapture>(module, "FrameCapture",
                                  "Captures frames into FX graphs for a backend(graph_module, "
                                  "example_inputs) -> callable.")
-      .def(py::init<const py::object&, bool>(), py::arg("backend"), py::arg("fullgraph") = false)
+      .def(py::init<const py::object&, bool, std::string_view>(), py::arg("backend"),
+           py::arg("fullgraph") = false, py::arg("open_sizes") = "none")
       .def("call", &PythonFrameCapture::call, "function(*args, **kwargs), with frames captured.")
       .def("caller", &caller, "What calls function(*args, **kwargs) so, quickly.")
       .def_property_readonly("events", &PythonFrameCapture::events,

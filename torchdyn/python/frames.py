@@ -11,13 +11,15 @@ from torchdyn import _C
 from torchdyn.graph_backend import backend as torchdyn_backend
 
 
-def compile(function: Callable, backend: Callable = torchdyn_backend) -> Callable:
+def compile(function: Callable, backend: Callable = torchdyn_backend, open_sizes: str = "automatic") -> Callable:
     """`function`, whose frames and whose callees' frames run as compiled graphs where they can be
     captured whole, and as they are where they cannot.
 
-    `backend(graph_module, example_inputs)` gives a callable with the graph's inputs and results.
+    `backend(graph_module, example_inputs)` gives a callable with the graph's inputs and results. `open_sizes`
+    says which sizes and ints are left open: "automatic" those that are others in another capture, "all", "marked"
+    those of torch._dynamo.mark_dynamic, "none". Placeholders' meta["example_value"] has torch's symbols for them.
     """
-    capture = _C.FrameCapture(backend)
+    capture = _C.FrameCapture(backend, open_sizes=open_sizes)
 
     @functools.wraps(function)
     def captured(*args, **kwargs):

@@ -11,6 +11,7 @@
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn {
 namespace {
@@ -173,6 +174,15 @@ VarRef count(Translator& t, const VarRef& self, const Args& args) {
   return number(found);
 }
 
+// torch.Size's.
+VarRef count_elements(Translator& t, const VarRef& self, const Args&) {
+  const auto* const sizes = dynamic_cast<const NamedTupleVariable*>(self.get());
+  if (!sizes || std::string_view(sizes->type()->tp_name) != "torch.Size")
+    break_graph(BreakReason::kCall, "tuple.numel");
+  const VarRef all = std::make_shared<SequenceVariable>(/*is_list=*/true, *self->items());
+  return protocol::fold(t, import_attribute(t.gil(), "math", "prod"), {{all}, {}});
+}
+
 // ---- Dicts: CPython's Objects/dictobject.c
 
 VarRef keys(Translator&, const VarRef& self, const Args&) {
@@ -309,6 +319,7 @@ constexpr MethodRow kMethods[] = {
     {"list", "reverse", 0, 0, reverse},
     {"tuple", "count", 1, 1, count},
     {"tuple", "index", 1, 1, find_index},
+    {"tuple", "numel", 0, 0, count_elements},
     {"dict", "__contains__", 1, 1, has_key},
     {"dict", "__delitem__", 1, 1, delete_key},
     {"dict", "__getitem__", 1, 1, get_key},
@@ -348,6 +359,8 @@ VarRef call_method_of(Translator& t, const VarRef& variable, const CallArgs& arg
     if (!args.positional.empty()) (void)call_method_of(t, variable, {args.positional, {}});
     all = {{as_dict(args)}, {}};
   }
+  if ((type == "dict" || type == "set") && !all.positional.empty())
+    all.positional[0] = fixed(all.positional[0]);
   for (const MethodRow& row : kMethods)
     if (row.type == type && row.name == method.name() && all.named.empty() &&
         all.positional.size() >= row.least && all.positional.size() <= row.most)

@@ -1,5 +1,7 @@
 #include "torchdyn/variables/protocol.h"
 
+#include <algorithm>
+
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
@@ -7,6 +9,7 @@
 #include "torchdyn/variables/attributes.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn::protocol {
 namespace {
@@ -125,17 +128,32 @@ bool is_same(Translator& t, const VarRef& left, const VarRef& right) {
 
 bool is_none(Translator& t, const VarRef& value) { return is_same(t, value, none()); }
 
-VarRef get_item(Translator& t, const VarRef& object, const VarRef& key) {
+namespace {
+
+// Containers are asked for what is known; classes ask for themselves.
+VarRef key_for(const VarRef& object, const VarRef& key) {
+  const bool takes_any = is_tensor_variable(object) ||
+                         dynamic_cast<const ObjectVariable*>(object.get()) ||
+                         dynamic_cast<const InstanceVariable*>(object.get());
+  return takes_any ? key : fixed(key);
+}
+
+}  // namespace
+
+VarRef get_item(Translator& t, const VarRef& object, const VarRef& given) {
+  const VarRef key = key_for(object, given);
   if (const auto slot = object->slots().subscript) return slot(t, object, key);
   break_graph(BreakReason::kValue, str_cat("an item of ", object->type_name()));
 }
 
-void set_item(Translator& t, const VarRef& object, const VarRef& key, const VarRef& value) {
+void set_item(Translator& t, const VarRef& object, const VarRef& given, const VarRef& value) {
+  const VarRef key = key_for(object, given);
   if (const auto slot = object->slots().set_item) return slot(t, object, key, value);
   break_graph(BreakReason::kSideEffect, str_cat("an item of ", object->type_name()));
 }
 
-void delete_item(Translator& t, const VarRef& object, const VarRef& key) {
+void delete_item(Translator& t, const VarRef& object, const VarRef& given) {
+  const VarRef key = key_for(object, given);
   const bool is_object = dynamic_cast<const ObjectVariable*>(object.get()) ||
                          dynamic_cast<const InstanceVariable*>(object.get());
   if (const VarRef method = is_object ? special_method(t, object, "__delitem__") : nullptr) {
@@ -180,9 +198,10 @@ std::vector<VarRef> all_items(Translator& t, const VarRef& iterable) {
 bool contains(Translator& t, const VarRef& container, const VarRef& value) {
   if (const auto slot = container->slots().contains) return slot(t, container, value);
   if (const auto* const dict = dynamic_cast<const DictVariable*>(container.get()))
-    return dict->find(value) != nullptr;
-  if (is_constant(container) && is_constant(value)) {
-    const int answer = PySequence_Contains(container->object().get(), value->object().get());
+    return dict->find(fixed(value)) != nullptr;
+  const VarRef known = is_constant(container) ? fixed(value) : value;
+  if (is_constant(container) && is_constant(known)) {
+    const int answer = PySequence_Contains(container->object().get(), known->object().get());
     if (answer < 0) throw PythonError();
     return answer == 1;
   }
@@ -272,11 +291,18 @@ VarRef from_constant(PyRef object) {
 }
 
 VarRef fold(Translator& t, PyBorrow function, const CallArgs& args) {
+  if (std::any_of(args.positional.begin(), args.positional.end(), mentions_symbol)) {
+    if (VarRef number = call_of_symbols(t, function, args)) return number;
+    CallArgs constants{args};
+    for (VarRef& arg : constants.positional) arg = fixed(arg);
+    return fold(t, function, constants);
+  }
   const auto known = [&](const VarRef& arg) {
     const bool is_iterator = dynamic_cast<const IteratorVariable*>(arg.get()) != nullptr;
     PyRef value = as_constant(
-        is_iterator ? std::make_shared<SequenceVariable>(/*is_list=*/true, all_items(t, arg))
-                    : arg);
+        mentions_symbol(arg) ? fixed(arg)
+        : is_iterator ? std::make_shared<SequenceVariable>(/*is_list=*/true, all_items(t, arg))
+                      : arg);
     if (!value)
       break_graph(BreakReason::kCall,
                   str_cat(name_of_callable(function), " of a ", arg->type_name()));

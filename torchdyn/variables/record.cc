@@ -4,11 +4,13 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/symbols.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/cpython/tensor_abi.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/symbol.h"
 #include "torchdyn/variables/wrap.h"
 
 namespace torchdyn {
@@ -115,13 +117,18 @@ void collect_places(const VarRef& value, std::vector<PyRef>* places) {
 }
 
 // Where autocast has a say, it must see devices.
-PyRef call_on_stand_ins(const Gil& gil, PyBorrow function, const CallArgs& args) {
+PyRef call_on_stand_ins(Translator& t, PyBorrow function, const CallArgs& args) {
+  const Gil& gil = t.gil();
   PyRef stand_ins = positional(gil, args, &Variable::as_stand_in);
   PyRef named_ones = named(gil, args, &Variable::as_stand_in);
   std::vector<PyRef> places;
   for (const VarRef& value : args.positional) collect_places(value, &places);
   for (const auto& [name, value] : args.named) collect_places(value, &places);
-  if (places.empty() || !is_autocast_enabled()) return call(gil, function, stand_ins, named_ones);
+  const bool is_cast = !places.empty() && is_autocast_enabled();
+  if (t.symbols() && is_cast) throw NeedsFixedSizes();
+  if (t.symbols())
+    return t.symbols()->call(gil, function, std::move(stand_ins), std::move(named_ones));
+  if (!is_cast) return call(gil, function, stand_ins, named_ones);
   std::vector<PyRef> all;
   all.push_back(PyRef::to(function));
   all.push_back(std::move(stand_ins));
@@ -130,9 +137,10 @@ PyRef call_on_stand_ins(const Gil& gil, PyBorrow function, const CallArgs& args)
   return call(gil, import_attribute(gil, "torchdyn.autocast", "call_like"), tuple_of(all));
 }
 
-PyRef try_call(const Gil& gil, PyBorrow function, const CallArgs& args) {
+PyRef try_call(Translator& t, PyBorrow function, const CallArgs& args) {
+  const Gil& gil = t.gil();
   try {
-    return call_on_stand_ins(gil, function, args);
+    return call_on_stand_ins(t, function, args);
   } catch (const PythonError&) {
     if (stops_the_program()) throw;
     break_graph(BreakReason::kRaises, take_exception_text(gil));
@@ -144,7 +152,7 @@ PyRef try_call(const Gil& gil, PyBorrow function, const CallArgs& args) {
 VarRef record_function(Translator& t, PyBorrow function, const CallArgs& args, bool is_factory) {
   const Gil& gil = t.gil();
   const std::string name = text_of(attribute(gil, function, "__name__"));
-  const PyRef result = try_call(gil, function, on_no_device(gil, name, args, is_factory));
+  const PyRef result = try_call(t, function, on_no_device(gil, name, args, is_factory));
   PyRef node = t.graph().call_function(gil, function, positional(gil, args, &Variable::as_node),
                                        named(gil, args, &Variable::as_node));
   return wrap_result(t, name, std::move(node), result, device_of(gil, name, args));
@@ -152,7 +160,7 @@ VarRef record_function(Translator& t, PyBorrow function, const CallArgs& args, b
 
 void record_change(Translator& t, PyBorrow function, const CallArgs& args) {
   const Gil& gil = t.gil();
-  (void)try_call(gil, function, args);
+  (void)try_call(t, function, args);
   (void)t.graph().call_function(gil, function, positional(gil, args, &Variable::as_node),
                                 named(gil, args, &Variable::as_node));
 }
@@ -160,13 +168,16 @@ void record_change(Translator& t, PyBorrow function, const CallArgs& args) {
 VarRef record_method(Translator& t, const VarRef& self, const std::string& method,
                      const CallArgs& args) {
   const Gil& gil = t.gil();
+  const bool is_whole_question = method == "size" || method == "stride";
+  if (t.symbols() && is_whole_question && args.positional.empty() && args.named.empty())
+    return sizes_of(t, self, method.c_str());
   CallArgs with_self{args};
   with_self.positional.insert(with_self.positional.begin(), self);
   const PyRef device = device_of(gil, method, with_self);
   const CallArgs plain = on_no_device(gil, method, with_self, false);
   const PyRef like = self->as_stand_in(gil);
   const PyRef function = attribute(gil, import_attribute(gil, "torch", "Tensor"), method.c_str());
-  PyRef result = method == "cpu" ? PyRef::to(like) : try_call(gil, function, plain);
+  PyRef result = method == "cpu" ? PyRef::to(like) : try_call(t, function, plain);
   // A tensor that went to another device is another one.
   const auto* const tensor = dynamic_cast<const TensorVariable*>(self.get());
   if (tensor && PyBorrow(result) == PyBorrow(like) && !equal_constants(tensor->device(), device))

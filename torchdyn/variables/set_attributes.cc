@@ -7,6 +7,7 @@
 #include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
+#include "torchdyn/variables/symbol.h"
 #include "torchdyn/variables/wrap.h"
 
 namespace torchdyn {
@@ -31,6 +32,7 @@ void expect_plain_member(Translator& t, const VarRef& self, const std::string& n
   const bool is_plain = value->object()
                             ? is_plain_constant(value->object())
                             : dynamic_cast<const TensorVariable*>(value.get()) || value->items() ||
+                                  dynamic_cast<const SymbolVariable*>(value.get()) ||
                                   dynamic_cast<const DictVariable*>(value.get());
   if (!is_plain || value->source()) break_graph(BreakReason::kSideEffect, str_cat(".", name));
   const SourceRef buffer = Source::item(Source::member(self->source(), "_buffers"), name);

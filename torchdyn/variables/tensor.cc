@@ -10,6 +10,7 @@
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/record.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn {
 namespace {
@@ -62,6 +63,7 @@ bool is_method(Translator& t, const std::string& attribute_name) {
 
 VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name) {
   const PyRef like = self->as_stand_in(t.gil());
+  if (name == "shape" && t.symbols()) return sizes_of(t, self, "size");
   if (is_among(kConstants, name))
     return std::make_shared<ConstantVariable>(attribute(t.gil(), like, name.c_str()));
   if (name == "device")
@@ -105,6 +107,10 @@ VarRef iterate(Translator& t, const VarRef& self) {
 }
 
 VarRef length(Translator& t, const VarRef& self) {
+  if (t.symbols()) {
+    const VarRef first = std::make_shared<ConstantVariable>(owned(PyLong_FromLong(0)));
+    return record_method(t, self, "size", {{first}, {}});
+  }
   const PyRef count = owned(PyLong_FromSsize_t(PyObject_Size(self->as_stand_in(t.gil()).get())));
   if (PyErr_Occurred()) throw PythonError();
   return std::make_shared<ConstantVariable>(PyRef::to(count));

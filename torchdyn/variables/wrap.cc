@@ -4,11 +4,13 @@
 
 #include "aten_bridge/base/str_cat.h"
 #include "torchdyn/capture/graph_break.h"
+#include "torchdyn/capture/symbols.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/cpython/tensor_abi.h"
 #include "torchdyn/variables/contents.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/symbol.h"
 
 namespace torchdyn {
 namespace {
@@ -89,6 +91,8 @@ VarRef wrap(Translator& t, PyBorrow object, SourceRef source) {
   if (is_plain_tensor(object)) return t.input(object, std::move(source));
   if (PyCell_Check(object.get()))
     return t.cell_from_outside(object, Source::cell(std::move(source)));
+  if (PyLong_CheckExact(object.get()))
+    if (VarRef open = t.number(object, source)) return open;
   if (is_plain_constant(object)) {
     t.guards().add(source, Equals{PyRef::to(object)});
     return std::make_shared<ConstantVariable>(PyRef::to(object), std::move(source));
@@ -128,6 +132,10 @@ VarRef wrap_result(Translator& t, std::string_view name, PyRef node, PyBorrow re
     return t.remember(
         std::make_shared<TensorVariable>(std::move(node), PyRef::to(result), PyRef::to(device),
                                          reinterpret_cast<PyTypeObject*>(type.get())));
+  }
+  if (is_question(name) && is_symbolic(result)) {
+    t.graph().computes_no_tensor();
+    return std::make_shared<SymbolVariable>(std::move(node), PyRef::to(result));
   }
   if (is_question(name)) {
     t.graph().erase(t.gil(), node);

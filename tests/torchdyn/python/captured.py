@@ -28,9 +28,9 @@ class Recorded:
                 if n.op.startswith("call_")]
 
 
-def captured(function):
+def captured(function, **options):
     backend = Recorded()
-    return frames.compile(function, backend), backend
+    return frames.compile(function, backend, **options), backend
 
 
 def reasons(compiled, name):

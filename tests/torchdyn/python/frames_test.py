@@ -325,7 +325,7 @@ class GuardsTest(unittest.TestCase):
             return x + n
 
         x = torch.zeros(1)
-        counts = self.counts(f, *[(x, n) for n in range(12)])
+        counts = self.counts(f, *[(x, n + 0.5) for n in range(12)])
         self.assertEqual(counts[-1], 8)
 
 
