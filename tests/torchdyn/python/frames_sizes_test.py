@@ -305,6 +305,55 @@ class Ints(SizesTest):
         self.assertLess(sys.getallocatedblocks() - blocks, 50)
 
 
+class OtherChanges(SizesTest):
+    """What else changes is seen, too, where sizes are open."""
+
+    def assert_seen(self, function, *others):
+        compiled, backend = captured(function)
+
+        def compare(make):
+            mine, theirs = make(), make()
+            actual, expected = compiled(*mine), function(*theirs)
+            self.assert_equal_values(actual, expected)
+            self.assertEqual(actual.requires_grad, expected.requires_grad)
+            self.assert_equal_values(mine, theirs)
+
+        for n in (3, 5, 7):
+            compare(lambda: (tensor(n, 4), tensor(n, 4)))
+        self.assertEqual(len(backend.graphs), 2)
+        for make in others + others:
+            compare(make)
+
+    def test_dtypes_gradients_ranks_and_strides(self):
+        self.assert_seen(lambda x, y: (x * y).sum(-1) + x.shape[0],
+                         lambda: (tensor(6, 4).double(), tensor(6, 4)),
+                         lambda: (tensor(6, 4).requires_grad_(), tensor(6, 4)),
+                         lambda: (tensor(2, 6, 4), tensor(6, 4)),
+                         lambda: (tensor(4, 6).t(), tensor(6, 4)),
+                         lambda: (tensor(6, 4), tensor(6, 8)[:, ::2]))
+
+    def test_tensors_in_the_same_memory(self):
+        def both():
+            x = tensor(6, 4)
+            return x, x
+
+        def parts():
+            large = tensor(9, 4)
+            return large[:6], large[3:]
+        self.assert_seen(lambda x, y: x.add_(1) + y.mul_(2) + y.shape[0], both, parts)
+
+    def test_attributes_globals_and_the_grad_mode(self):
+        class Scale:
+            by = 2.0
+        compiled, _ = captured(lambda x: (x * Scale.by).sum(0) * x.shape[0])
+        for by, n in itertools.product((2.0, 3.0, 2.0), (3, 5, 7)):
+            Scale.by = by
+            self.assert_equal_values(compiled(tensor(n)), (tensor(n) * by).sum(0) * n)
+            with torch.no_grad():
+                self.assertFalse(compiled(tensor(n).requires_grad_()).requires_grad)
+            self.assertTrue(compiled(tensor(n).requires_grad_()).requires_grad)
+
+
 class WithoutSymbols(SizesTest):
     """Where symbols cannot be carried through, each size is a capture, and eager's values."""
 
