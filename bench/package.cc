@@ -1,4 +1,5 @@
-// Question: what do saving, loading and calling a package cost, beside the compiled function?
+// Question: what do saving, loading and calling a package cost, beside the compiled function, and a
+// training step with the package's own optimizer beside LibTorch's?
 // Budget: a call costs what the compiled function's costs, within 2 %; in a process that has
 // LibTorch, the first result is there 0.15 s after load() began where the package is of GPT-2's
 // size, and 0.2 s after it where it has 5 GB.
@@ -104,7 +105,7 @@ gpt::Gpt make_gpt(const Setting& setting, gpt::GptConfig config,
 }
 
 Tensor tokens_of(const Setting& setting, int64_t rows, int64_t columns) {
-  return torch::randint(128, {rows, columns}, setting.device);
+  return torch::randint(128, {rows, columns}, torch::device(setting.device).dtype(at::kLong));
 }
 
 bool compare_calls(const Setting& setting) {
@@ -125,6 +126,26 @@ bool compare_calls(const Setting& setting) {
     same &= compare(setting, name, torchdyn::compile(model), tokens_of(setting, 1, 16), 3);
   }
   return same;
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+// A training step on a package, the optimizer LibTorch's and the package's own.
+void compare_steps(const Setting& setting) {
+  gpt::Gpt model = make_gpt(setting, {});
+  const Tensor tokens = tokens_of(setting, 2, 128), targets = tokens_of(setting, 2, 128);
+  const auto loss = torchdyn::compile(gpt::next_token_loss);
+  loss(model, tokens, targets);
+  const std::string path = setting.path("gpt_step");
+  torchdyn::save(loss, path, {.optimizer = "adamw lr=0.001"});
+  torchdyn::Trainer own(torchdyn::load(path)), libtorchs(torchdyn::load(path), "adamw lr=0.001");
+  const std::vector<Tensor> batch = {tokens, targets};
+  const Pair step = in_turns(
+      setting, 1, [&] { own.step(batch); }, [&] { libtorchs.step(batch); });
+  std::printf(
+      "\n| a training step | LibTorch's AdamW ms | the package's own ms |\n|---|---|---|\n"
+      "| gpt | %.2f | %.2f |\n",
+      step.theirs, step.ours);
 }
 
 // ---- In a process of its own --------------------------------------------------------------------
@@ -194,6 +215,7 @@ int main(int argc, char** argv) {
   }
   setting.device = gpt::open_device(setting.device_name);
   const bool same = compare_calls(setting);
+  compare_steps(setting);
   std::printf(
       "\n| a fresh process | start-up ms | load ms | first call ms | both ms | of processors ms |\n"
       "|---|---|---|---|---|---|\n");
