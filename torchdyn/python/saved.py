@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
 from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
 
 from torchdyn import _C
@@ -131,7 +132,14 @@ def _compiled(function: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]
     return structure, calls, list(trace.weights.items())
 
 
-def package(function: Callable, args: Sequence[Any], path: str | os.PathLike, *,
+def _callable(function: Callable | ExportedProgram | str | os.PathLike) -> Callable:
+    if isinstance(function, (str, os.PathLike)):
+        function = torch.export.load(function)
+    return function.module() if isinstance(function, ExportedProgram) else function
+
+
+def package(function: Callable | ExportedProgram | str | os.PathLike, args: Sequence[Any],
+            path: str | os.PathLike, *,
             kwargs: Mapping[str, Any] | None = None, training: bool = False,
             include: Collection[str] | None = None, optimizer: str = "",
             methods: Mapping[str, tuple[Callable, Sequence[Any]]] | None = None,
@@ -139,6 +147,8 @@ def package(function: Callable, args: Sequence[Any], path: str | os.PathLike, *,
             dynamic_sizes: Sequence[Mapping[int, str] | None] | None = None,
             numerics: str = "default") -> None:
     """Writes `function`, a module or a function of tensors, as a package for tensors like `args`.
+
+    It may be what `torch.export` made, too: an ExportedProgram, or the path of a .pt2.
 
     Dtypes, sizes and strides are those of the arguments, but for `dynamic_sizes`: one entry a tensor
     among the arguments, `{dimension: name}` or None, as in `dynamic_sizes=[{0: "batch"}, None]`; sizes of
@@ -159,9 +169,9 @@ def package(function: Callable, args: Sequence[Any], path: str | os.PathLike, *,
         raise ValueError(f"include: {sorted(parts)}; it is forward, backward with it, step with both")
     if ("step" in parts) != bool(optimizer):
         raise ValueError("include has 'step' where `optimizer` names one, and only there")
-    functions = {"forward": (function, args, kwargs or {}, "backward" in parts, dynamic_sizes)}
+    functions = {"forward": (_callable(function), args, kwargs or {}, "backward" in parts, dynamic_sizes)}
     for name, (method, its_args) in (methods or {}).items():
-        functions[name] = (method, its_args, {}, False, None)
+        functions[name] = (_callable(method), its_args, {}, False, None)
     saved = [(name, *_compiled(*what, numerics)) for name, what in functions.items()]
     _C.save_calls(saved, {"numerics": numerics}, optimizer, list(targets), os.fspath(path))
 

@@ -135,6 +135,18 @@ class SaveTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, r"input 1 \(x1\): expected f32\[5, 1\]"):
             loaded(torch.ones(5, 9), torch.ones(4, 1))
 
+    def test_takes_what_torch_export_made(self):
+        net, x = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 2)), torch.randn(4, 6)
+        exported = torch.export.export(net, (x,))
+        file = self.path.with_suffix(".pt2")
+        torch.export.save(exported, file)
+        for program in exported, file:
+            torchdyn.package(program, (x,), self.path)
+            loaded = torchdyn.load(self.path)
+            with torch.no_grad():
+                self.same(loaded(x), net(x))
+            self.assertEqual(list(loaded.weights), ["0.weight", "0.bias", "2.weight", "2.bias"])
+
     def test_steps_with_an_optimizer_of_its_own(self):
         class Loss(nn.Module):
             def __init__(self):
