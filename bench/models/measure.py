@@ -6,6 +6,7 @@
 import contextlib
 import copy
 import fcntl
+import gc
 import statistics
 import time
 
@@ -120,8 +121,10 @@ def first_steps(name, backend, device, batch, channels_last):
         loss, seconds = subject.step()
         record |= {"losses": [loss], "dynamo_s" if key == "eager" else "first_s": seconds}
         subject.model.zero_grad(set_to_none=True)
+    gc.collect()  # what the others left
     if device == "cuda":
         torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
     return subject, record
 
 
