@@ -21,9 +21,9 @@ std::string cpp_preamble() {
 }
 
 std::string cuda_preamble() {
-  return str_cat(td_cuda_device_cuh(), "\n", td_cuda_cuh(), "\n", td_cuda_convert_cuh(), "\n",
-                 td_cuda_math_cuh(), "\n", td_cuda_groups_cuh(), "\n", special_functions(), "\n",
-                 td_cuda_random_cuh());
+  return str_cat(td_cuda_device_cuh(), "\n", td_cuda_turing_cuh(), "\n", td_cuda_cuh(), "\n",
+                 td_cuda_convert_cuh(), "\n", td_cuda_math_cuh(), "\n", td_cuda_groups_cuh(), "\n",
+                 special_functions(), "\n", td_cuda_random_cuh());
 }
 
 }  // namespace inductor

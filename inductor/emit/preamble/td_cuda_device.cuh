@@ -4,7 +4,7 @@
 //   const int row = td_block() * 8 + td_thread() / 32;
 //   n += td_shuffle_xor<32>(n, 16);
 //
-// sm_80 and newer; 1-D grids of 1-D blocks.
+// sm_75 and newer (td_cuda_turing.cuh gives what sm_80 brought); 1-D grids of 1-D blocks.
 
 #pragma nv_diag_suppress 177  // a kernel uses few of these functions
 #define TD static __device__ __forceinline__
@@ -51,6 +51,7 @@ TD unsigned short td_narrow_f16(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
+#if __CUDA_ARCH__ >= 800
 TD unsigned short td_narrow_bf16(float x) {
   unsigned short bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
@@ -81,6 +82,7 @@ TD float td_mul_bf16(float a, float b) {
       : "r"(__float_as_int(a)), "r"(__float_as_int(b)), "r"(0x80008000));
   return __int_as_float(int(bits));
 }
+#endif
 
 // ---- Near values ----
 
@@ -110,6 +112,7 @@ TD float td_cos_near(float x) {
 // ---- Greater and lesser ----
 
 // NaN wins; +0 is greater than -0, so that a and b may be swapped.
+#if __CUDA_ARCH__ >= 800
 TD float td_max_nan(float a, float b) {
   float x;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
@@ -120,6 +123,7 @@ TD float td_min_nan(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
   return x;
 }
+#endif
 TD double td_max_nan(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
 TD double td_min_nan(double a, double b) { return a != a ? a : b != b ? b : fmin(a, b); }
 

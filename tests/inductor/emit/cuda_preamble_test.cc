@@ -25,6 +25,11 @@ void compile_everything(int capability) {
   EXPECT_EQ(compiled.log, "");
 }
 
+TEST(CudaPreamble, IsWhatNvrtcCompilesForSm75) {
+  NEEDS_NVRTC();
+  compile_everything(75);
+}
+
 TEST(CudaPreamble, IsWhatNvrtcCompilesForSm80) {
   NEEDS_NVRTC();
   compile_everything(80);

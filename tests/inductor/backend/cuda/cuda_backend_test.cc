@@ -79,7 +79,7 @@ TEST_F(CudaBackendTest, WithoutADriverTheStatusSaysSo) {
 }
 
 TEST_F(CudaBackendTest, ADeviceThatIsTooOldIsNamed) {
-  EXPECT_EQ(refusal("sm_75"), "cuda:0 is sm_75; kernels need sm_80 or newer");
+  EXPECT_EQ(refusal("sm_70"), "cuda:0 is sm_70; kernels need sm_75 or newer");
 }
 
 TEST_F(CudaBackendTest, AnArchitectureThatIsNoneIsNamed) {
@@ -107,7 +107,7 @@ TEST_F(CudaBackendTest, WithoutNvrtcNothingIsBuiltAndTheStatusSaysSo) {
 
 TEST_F(CudaBackendTest, ThePreambleCompilesForEveryTarget) {
   NEEDS_NVRTC();
-  for (const char* arch : {"sm_80", "sm_90"}) {
+  for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
     const ScratchDirectory folder;
     KernelCache cache(CacheDirectory(folder.path(), 1 << 30));
     const EmittedKernel kernel = filler("k1", 1);

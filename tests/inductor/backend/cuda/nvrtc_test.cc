@@ -39,7 +39,7 @@ void make_file(const std::string& path) {
 TEST(Nvrtc, CompilesForTheTargetsThatWePromise) {
   NEEDS_NVRTC();
   std::string last;
-  for (int capability : {80, 90}) {
+  for (int capability : {75, 80, 90}) {
     const CompiledCuda compiled = compile_cuda(kTwice, capability);
     ASSERT_TRUE(compiled.status.ok()) << compiled.status << compiled.log;
     EXPECT_THAT(compiled.cubin, StartsWith("\x7f"
