@@ -88,20 +88,31 @@ int64_t reduced_elements(const Parts& parts) {
   return count;
 }
 
-void order(Parts& parts) {
+// Whether a reduction walks along the innermost loop's row: a window that slides over it.
+bool is_slid(std::span<const std::pair<int64_t, Loop>> loops) {
+  if (loops.empty()) return false;
+  const auto& [step, innermost] = loops.back();
+  return std::any_of(loops.begin(), loops.end(), [&, row = step * trip_count(innermost)](auto& l) {
+    return l.second.kind == LoopKind::kReduction && l.first < row;
+  });
+}
+
+void order(Parts& parts, const Features& features) {
   if (std::holds_alternative<Scatter>(parts.leaf)) return;  // keeps the order of its sums
   std::vector<std::pair<int64_t, Loop>> loops;
   for (const Loop& loop : parts.loops) loops.emplace_back(distance(loop, parts), loop);
   std::stable_sort(loops.begin(), loops.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  const bool slides = features.has_lanes && is_slid(loops);
   for (size_t k = 0; k < loops.size(); ++k) parts.loops[k] = std::move(loops[k].second);
   if (!std::holds_alternative<Reduce>(parts.leaf) || parts.loops.empty()) return;
   // Where memory is walked along a reduction, one element is reduced after the other, in registers;
-  // where few elements are reduced, a row of them.
+  // where few elements are reduced, a row of them. On a GPU windows of neighbours that overlap are
+  // a thread's each.
   auto end = parts.loops.end();
   if (end[-1].kind == LoopKind::kSerial) {
     if (reduced_elements(parts) > kFewElements) return;
-    --end;
+    if (!slides) --end;
   }
   std::stable_partition(parts.loops.begin(), end,
                         [](const Loop& l) { return l.kind == LoopKind::kSerial; });
@@ -249,11 +260,11 @@ int64_t chunk_count(const Parts& parts, const Features& features) {
   return 1;
 }
 
-Parts in_order(LoopProgram& program, Stmt nest) {
+Parts in_order(LoopProgram& program, Stmt nest, const Features& features) {
   Parts parts = take_apart(std::move(nest));
   make_variables_unique(program, parts);
   drop_unit_loops(program.pool, parts);
-  order(parts);
+  order(parts, features);
   Stmt whole = put_together(std::move(parts));
   collapse(program, whole);
   return take_apart(std::move(whole));
@@ -261,7 +272,8 @@ Parts in_order(LoopProgram& program, Stmt nest) {
 
 std::vector<LoopNest> normalize(LoopProgram& program, LoopNest nest, const Features& features) {
   std::vector<LoopNest> nests;
-  for (Parts& p : cut_reduction(program, in_order(program, std::move(nest.stmt)), features))
+  for (Parts& p :
+       cut_reduction(program, in_order(program, std::move(nest.stmt), features), features))
     nests.push_back({put_together(std::move(p)), nest.origin});
   return nests;
 }

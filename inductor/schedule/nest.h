@@ -25,7 +25,7 @@ struct Parts {
 };
 Stmt put_together(Parts parts);
 // In normal form, but not cut.
-Parts in_order(LoopProgram& program, Stmt nest);
+Parts in_order(LoopProgram& program, Stmt nest, const Features& features);
 // Into how many chunks the rows of an outermost reduction are cut; 1: they are not.
 int64_t chunk_count(const Parts& parts, const Features& features);
 

@@ -42,8 +42,8 @@ std::optional<Mean> mean_in(const Stmt& nest) {
   return Mean{store->buffer, read[0].buffer()};
 }
 
-std::optional<Sum> sum_at(LoopProgram& program, size_t at) {
-  Sum sum{at, in_order(program, program.body[at])};
+std::optional<Sum> sum_at(LoopProgram& program, size_t at, const Features& features) {
+  Sum sum{at, in_order(program, program.body[at], features)};
   const bool constant = std::all_of(sum.parts.loops.begin(), sum.parts.loops.end(),
                                     [](const Loop& l) { return l.extent.is_constant(); });
   // Loops of one iteration are gone, and with them the last sum.
@@ -226,7 +226,8 @@ void read_variances_once(LoopProgram& program, const Features& features) {
     for (Expr load : square ? square->w.loads() : std::span<const Expr>()) {
       const auto found = sums.find(load.buffer());
       if (found == sums.end()) continue;
-      const auto sum = sum_at(program, found->second), squares = sum_at(program, i);
+      const auto sum = sum_at(program, found->second, features);
+      const auto squares = sum_at(program, i, features);
       const auto w = sum && squares ? mean_of(program, *sum, *squares) : std::nullopt;
       const int64_t chunks = w ? chunk_count(sum->parts, features) : 1;
       if (!w || !is_worth_it(sum->parts, chunks)) continue;

@@ -16,7 +16,7 @@ TEST(Nest, OrdersLoopsWhoseStepsDependOnAnUnknownSize) {
 }
 )");
   ASSERT_TRUE(program.ok()) << program.status();
-  const Parts parts = in_order(*program, program->body[0]);
+  const Parts parts = in_order(*program, program->body[0], Features());
   ASSERT_EQ(parts.loops.size(), 2u);
   EXPECT_EQ(parts.loops[0].extent, SymExpr(64));
 }
