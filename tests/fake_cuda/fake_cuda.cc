@@ -1,5 +1,6 @@
 #include "tests/fake_cuda/fake_cuda.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -60,7 +61,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(CUDA, Guard)
 
-std::atomic<int64_t> in_use{0};
+std::atomic<int64_t> in_use{0}, kept_by_pools{0}, most_reserved{0};
 std::atomic<bool> fails{false};
 
 }  // namespace
@@ -68,7 +69,10 @@ std::atomic<bool> fails{false};
 struct MemoryPool::Blocks {
   std::multimap<size_t, void*> free;  // by their bytes
   ~Blocks() {
-    for (auto [bytes, memory] : free) std::free(memory);
+    for (auto [bytes, memory] : free) {
+      kept_by_pools -= static_cast<int64_t>(bytes);
+      std::free(memory);
+    }
   }
 };
 
@@ -90,6 +94,7 @@ Block new_block(size_t bytes) {
     auto& free = current_pool->free;
     if (const auto found = free.lower_bound(capacity); found != free.end()) {
       const Block block{found->second, found->first, static_cast<int64_t>(bytes)};
+      kept_by_pools -= static_cast<int64_t>(found->first);
       free.erase(found);
       return block;
     }
@@ -100,11 +105,15 @@ Block new_block(size_t bytes) {
 void free_block(void* context) {
   const std::unique_ptr<Block> block(static_cast<Block*>(context));
   in_use -= block->bytes;
-  if (block->pool)
+  if (block->pool) {
+    kept_by_pools += static_cast<int64_t>(block->capacity);
     block->pool->free.emplace(block->capacity, block->memory);
-  else
+  } else {
     std::free(block->memory);
+  }
 }
+
+using c10::CachingAllocator::StatType;
 
 class Allocator final : public c10::DeviceAllocator {
  public:
@@ -112,6 +121,7 @@ class Allocator final : public c10::DeviceAllocator {
     TORCH_CHECK_WITH(OutOfMemoryError, !fails.exchange(false), "CUDA out of memory (in a test)");
     auto* block = new Block(new_block(bytes));
     in_use += block->bytes;
+    most_reserved = std::max<int64_t>(most_reserved, in_use + kept_by_pools);
     return {block->memory, block, &free_block, {c10::kCUDA, current_device}};
   }
   void copy_data(void* to, const void* from, size_t bytes) const override {
@@ -120,9 +130,16 @@ class Allocator final : public c10::DeviceAllocator {
   bool initialized() override { return true; }
   void emptyCache(c10::MempoolId_t) override {}
   void recordStream(const c10::DataPtr&, c10::Stream) override {}
-  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override { return {}; }
+  // As of an allocator that keeps nothing but what pools do.
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    auto& reserved = stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)];
+    reserved.current = in_use + kept_by_pools;
+    reserved.peak = most_reserved;
+    return stats;
+  }
   void resetAccumulatedStats(c10::DeviceIndex) override {}
-  void resetPeakStats(c10::DeviceIndex) override {}
+  void resetPeakStats(c10::DeviceIndex) override { most_reserved = in_use + kept_by_pools; }
 };
 
 bool records = false;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include <ATen/ATen.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/StreamGuard.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -266,6 +267,50 @@ TEST_F(ReplayTraining, MemoryGoesBack) {
     EXPECT_GT(bytes_in_use(), before);
   }
   EXPECT_EQ(bytes_in_use(), before);
+}
+
+// 128 MB are saved; the backward lets them go and makes a gradient as large. By launches a step
+// takes 128 MB, as it does in one pool; 128 more where the gradients of the step before are held,
+// beside which two backwards in pools apart would take 128 each.
+class ReplayOfLargeTensors : public testing::Test {
+ protected:
+  static constexpr char kSaves[] =
+      "plan 1 forward(arg0) -> buf1, buf0 {\n"
+      "  arg0: f32[4]@cuda:0 input\n  buf0: f32[33554432]@cuda:0 owned\n"
+      "  buf1: f32[4]@cuda:0 owned\n  arena 0\n"
+      "  allocate buf0\n  launch k(arg0, buf0) on 3 blocks of 128\n"
+      "  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n}\n";
+  static constexpr char kFrees[] =
+      "plan 1 backward(arg0) -> buf1 {\n"
+      "  arg0: f32[33554432]@cuda:0 input\n  buf0: f32[4]@cuda:0 owned\n"
+      "  buf1: f32[33554432]@cuda:0 owned\n  arena 0\n"
+      "  allocate buf0\n  launch k(arg0, buf0) on 3 blocks of 128\n  release arg0\n"
+      "  allocate buf1\n  launch k(buf0, buf1) on 3 blocks of 128\n  release buf0\n}\n";
+
+  void SetUp() override {
+    recorder() = {};
+    dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA))->resetPeakStats(0);
+  }
+
+  std::vector<Tensor> step() {
+    std::vector<Tensor> out = pair.forward({x});
+    out.erase(out.begin());
+    return pair.backward(std::move(out));
+  }
+
+  const Tensor x = in_host_memory(at::ones({4}));
+  ReplayedTraining pair{compiled(kSaves), compiled(kFrees), 1, fake_pool};
+};
+
+TEST_F(ReplayOfLargeTensors, APoolThatHoldsWhatAStepHoldsIsKept) {
+  for (int i = 0; i < 6; ++i) step();
+  EXPECT_THAT(pair.state(), HasSubstr("forward and backward replayed"));
+}
+
+TEST_F(ReplayOfLargeTensors, PoolsThatHoldMuchMoreAreLetGo) {
+  std::vector<Tensor> last;
+  for (int i = 0; i < 8; ++i) last = step();
+  EXPECT_THAT(pair.state(), HasSubstr("would exceed its peak"));
 }
 
 // A forward that draws twice and returns 2 (x + its states), with the states saved, and a backward
