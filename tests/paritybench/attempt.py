@@ -33,8 +33,14 @@ def dynamo(module, record):
     torch._dynamo.utils.counters.clear()
     counting = Counting()
     return torch.compile(module, backend=counting), lambda: record.update(
-        graphs=counting.graphs, calls=counting.calls,
-        breaks=list(torch._dynamo.utils.counters["graph_break"])[:4])
+        graphs=counting.graphs, calls=counting.calls, breaks=dynamos_breaks())
+
+
+def dynamos_breaks():
+    """Their reasons. A branch on a value has none there: it shows by the frame that goes on behind it."""
+    counters = torch._dynamo.utils.counters
+    reasons = list(counters["graph_break"])[:4]
+    return reasons or ["another frame"] * (counters["frames"]["total"] > 1)
 
 
 def ours(module, record):

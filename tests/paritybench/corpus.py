@@ -5,6 +5,7 @@
 Packages that are not installed are stood in for by modules whose every attribute is a mock, as the
 corpus does with what its files read from their surroundings.
 """
+import contextlib
 import dataclasses
 import importlib
 import importlib.abc
@@ -75,8 +76,15 @@ def files(checkout: str) -> list[pathlib.Path]:
     return all_files[:(len(all_files) + 1) // 2]
 
 
+# What these find missing they do without, which a stand-in would tell them to use.
+INSTALLED = ("matplotlib.pyplot", "pandas", "scipy.stats", "sklearn", "tensorboard", "torchaudio", "torchvision", "transformers")
+
+
 def prepare(checkout: str) -> None:
     """Once a process, before `cases`."""
+    for name in INSTALLED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     sys.path[:0] = [checkout, str(pathlib.Path(checkout, "generated"))]
     sys.meta_path.append(StandIns({"paritybench", "_paritybench_helpers"}))
     importlib.import_module("_paritybench_helpers")
