@@ -19,6 +19,6 @@ struct BuiltinRow {
 BuiltinHandler builtin_handler(const Gil&, PyBorrow object);  // null: it has no row
 
 extern const std::span<const BuiltinRow> kIterationBuiltins, kObjectBuiltins, kConstantBuiltins,
-    kLibraryBuiltins, kModeBuiltins, kSignatureBuiltins;
+    kCopyBuiltins, kLibraryBuiltins, kModeBuiltins, kSignatureBuiltins, kTorchBuiltins;
 
 }  // namespace torchdyn

@@ -4,6 +4,8 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
+#include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
 
@@ -78,6 +80,17 @@ VarRef extreme(Translator& t, PyBorrow function, const CallArgs& args) {
                                      : protocol::fold(t, function, args);
 }
 
+// abs(). CPython: Objects/abstract.c, PyNumber_Absolute.
+VarRef absolute(Translator& t, PyBorrow function, const CallArgs& args) {
+  expect_positional(function, args, 1, 1);
+  const VarRef& value = args.positional[0];
+  if (dynamic_cast<const TensorVariable*>(value.get()))
+    return protocol::call(t, protocol::get_attribute(t, value, "abs"), {});
+  if (const VarRef method = is_object(value) ? special_method(t, value, "__abs__") : nullptr)
+    return protocol::call(t, method, {});
+  return protocol::fold(t, function, args);
+}
+
 // What leaves no trace in the program.
 VarRef unseen(Translator&, PyBorrow, const CallArgs&) { return none(); }
 
@@ -92,7 +105,7 @@ VarRef is_capturing(Translator& t, PyBorrow function, const CallArgs& args) {
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"builtins", "abs", protocol::fold},
+    {"builtins", "abs", absolute},
     {"builtins", "bool", truth},
     {"builtins", "chr", protocol::fold},
     {"builtins", "divmod", protocol::fold},
@@ -107,23 +120,61 @@ constexpr BuiltinRow kRows[] = {
     {"builtins", "round", protocol::fold},
     {"builtins", "slice", protocol::fold},
     {"builtins", "str", text},
+    {"math", "acos", protocol::fold},
+    {"math", "acosh", protocol::fold},
+    {"math", "asin", protocol::fold},
+    {"math", "asinh", protocol::fold},
+    {"math", "atan", protocol::fold},
+    {"math", "atan2", protocol::fold},
+    {"math", "atanh", protocol::fold},
+    {"math", "cbrt", protocol::fold},
     {"math", "ceil", protocol::fold},
+    {"math", "comb", protocol::fold},
+    {"math", "copysign", protocol::fold},
     {"math", "cos", protocol::fold},
+    {"math", "cosh", protocol::fold},
+    {"math", "degrees", protocol::fold},
+    {"math", "dist", protocol::fold},
+    {"math", "erf", protocol::fold},
+    {"math", "erfc", protocol::fold},
     {"math", "exp", protocol::fold},
+    {"math", "exp2", protocol::fold},
+    {"math", "expm1", protocol::fold},
+    {"math", "fabs", protocol::fold},
+    {"math", "factorial", protocol::fold},
     {"math", "floor", protocol::fold},
+    {"math", "fmod", protocol::fold},
+    {"math", "frexp", protocol::fold},
+    {"math", "fsum", product},
+    {"math", "gamma", protocol::fold},
     {"math", "gcd", protocol::fold},
+    {"math", "hypot", protocol::fold},
+    {"math", "isclose", protocol::fold},
     {"math", "isfinite", protocol::fold},
     {"math", "isinf", protocol::fold},
     {"math", "isnan", protocol::fold},
     {"math", "isqrt", protocol::fold},
+    {"math", "lcm", protocol::fold},
+    {"math", "ldexp", protocol::fold},
+    {"math", "lgamma", protocol::fold},
     {"math", "log", protocol::fold},
     {"math", "log10", protocol::fold},
+    {"math", "log1p", protocol::fold},
     {"math", "log2", protocol::fold},
+    {"math", "modf", protocol::fold},
+    {"math", "nextafter", protocol::fold},
+    {"math", "perm", protocol::fold},
     {"math", "pow", protocol::fold},
     {"math", "prod", product},
+    {"math", "radians", protocol::fold},
+    {"math", "remainder", protocol::fold},
     {"math", "sin", protocol::fold},
+    {"math", "sinh", protocol::fold},
     {"math", "sqrt", protocol::fold},
+    {"math", "tan", protocol::fold},
     {"math", "tanh", protocol::fold},
+    {"math", "trunc", protocol::fold},
+    {"math", "ulp", protocol::fold},
     {"operator", "index", protocol::fold},
     {"torch", "Size", protocol::fold},
     {"torch", "_check", check},

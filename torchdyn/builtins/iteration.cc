@@ -8,6 +8,7 @@
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/attributes.h"
 #include "torchdyn/variables/contents.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/generator.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/protocol.h"
@@ -121,10 +122,8 @@ VarRef sorted(Translator& t, PyBorrow function, const CallArgs& args) {
 
 // What has keys(). CPython: Objects/dictobject.c, dict_update_arg.
 bool is_mapping(Translator& t, const VarRef& value) {
-  const bool is_object = dynamic_cast<const ObjectVariable*>(value.get()) ||
-                         dynamic_cast<const InstanceVariable*>(value.get());
   return dynamic_cast<const DictVariable*>(value.get()) ||
-         (is_object && find_attribute(t, value, "keys"));
+         (is_object(value) && find_attribute(t, value, "keys"));
 }
 
 VarRef dict(Translator& t, PyBorrow function, const CallArgs& args) {
@@ -150,7 +149,7 @@ VarRef set(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 0, 1);
   const auto made = std::make_shared<SetVariable>(owned(PySet_New(nullptr)));
   if (args.positional.empty()) return made;
-  for (const VarRef& value : protocol::all_items(t, args.positional[0])) made->add(value);
+  for (const VarRef& value : protocol::all_items(t, args.positional[0])) made->add(t, value);
   return made;
 }
 

@@ -8,6 +8,7 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/protocol.h"
 #include "torchdyn/variables/symbol.h"
@@ -16,7 +17,7 @@ namespace torchdyn {
 namespace {
 
 // Null: not known.
-PyTypeObject* type_of(Translator& t, const VarRef& value) {
+PyTypeObject* known_type(Translator& t, const VarRef& value) {
   if (const auto* named = dynamic_cast<const NamedTupleVariable*>(value.get()))
     return named->type();
   if (const auto* made = dynamic_cast<const InstanceVariable*>(value.get()))
@@ -53,7 +54,7 @@ bool is_instance(Translator& t, PyBorrow function, const VarRef& value, const Va
                        [&](const VarRef& type) { return is_instance(t, function, value, type); });
   const PyBorrow type = of->object();
   if (!type) unknown_arguments(function, "of a type that is not known");
-  PyTypeObject* const known = type_of(t, value);
+  PyTypeObject* const known = known_type(t, value);
   const bool is_union = Py_TYPE(type.get())->tp_name == std::string_view("types.UnionType");
   // torch.nn.Buffer asks tensors for an attribute, and others for their type.
   const bool is_buffer = Py_TYPE(type.get())->tp_name == std::string_view("_BufferMeta") &&
@@ -92,7 +93,7 @@ VarRef issubclass(Translator& t, PyBorrow function, const CallArgs& args) {
 VarRef type(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 1, 1);
   const VarRef& value = args.positional[0];
-  PyTypeObject* const known = type_of(t, value);
+  PyTypeObject* const known = known_type(t, value);
   if (!known) unknown_arguments(function, "of a " + value->type_name());
   const PyBorrow object(reinterpret_cast<PyObject*>(known));
   if (const auto* made = dynamic_cast<const InstanceVariable*>(value.get())) return made->type();
@@ -121,10 +122,8 @@ VarRef attribute_or_null(Translator& t, const VarRef& value, const std::string& 
 }
 
 VarRef look_up(Translator& t, const VarRef& value, const std::string& name) {
-  if (dynamic_cast<const ObjectVariable*>(value.get()) ||
-      dynamic_cast<const InstanceVariable*>(value.get()))
-    return find_attribute(t, value, name);
-  const PyTypeObject* const known = type_of(t, value);
+  if (is_object(value)) return find_attribute(t, value, name);
+  const PyTypeObject* const known = known_type(t, value);
   const bool is_container = dynamic_cast<const ObjectVariable*>(value.get()) == nullptr;
   if (known && is_container && !dynamic_cast<const FunctionVariable*>(value.get()) &&
       !type_attribute(const_cast<PyTypeObject*>(known), torchdyn::name(name))) {
@@ -167,7 +166,7 @@ VarRef setattr(Translator& t, PyBorrow function, const CallArgs& args) {
 
 VarRef callable(Translator& t, PyBorrow function, const CallArgs& args) {
   expect_positional(function, args, 1, 1);
-  PyTypeObject* const known = type_of(t, args.positional[0]);
+  PyTypeObject* const known = known_type(t, args.positional[0]);
   if (!known) unknown_arguments(function, "of a " + args.positional[0]->type_name());
   return boolean(known->tp_call != nullptr);
 }

@@ -20,12 +20,17 @@ std::string_view last_name(const BuiltinRow& row) {
   return name.substr(name.rfind('.') + 1);
 }
 
+// Null: its module has not been imported, so that nobody has it.
 PyRef object_of(const Gil& gil, const BuiltinRow& row) {
+  const PyRef module = PyRef::steal(PyImport_GetModule(torchdyn::name(row.module).get()));
+  if (!module) return PyRef();
   const std::string_view name = row.name;
   const size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return import_attribute(gil, row.module, row.name);
-  const PyRef owner = import_attribute(gil, row.module, std::string(name.substr(0, dot)).c_str());
-  return attribute(gil, owner, row.name + dot + 1);
+  if (dot == std::string_view::npos) return attribute(gil, module, row.name);
+  const PyRef owner = attribute(gil, module, std::string(name.substr(0, dot)).c_str());
+  PyRef found = attribute(gil, owner, row.name + dot + 1);
+  return PyMethod_Check(found.get()) ? PyRef::to(PyBorrow(PyMethod_GET_FUNCTION(found.get())))
+                                     : std::move(found);
 }
 
 }  // namespace
@@ -34,7 +39,7 @@ BuiltinHandler builtin_handler(const Gil& gil, PyBorrow object) {
   const std::string_view name = name_of(object);
   if (name.empty()) return nullptr;
   for (const auto& rows : {kIterationBuiltins, kObjectBuiltins, kConstantBuiltins, kLibraryBuiltins,
-                           kModeBuiltins, kSignatureBuiltins})
+                           kModeBuiltins, kSignatureBuiltins, kCopyBuiltins, kTorchBuiltins})
     for (const BuiltinRow& row : rows)
       if (last_name(row) == name && PyBorrow(object_of(gil, row)) == object) return row.handler;
   return nullptr;

@@ -130,6 +130,8 @@ void CodeWriter::load(const Source& source) {
       return;
     case Source::Kind::kContextValue:
       return call_method(*source.base(), "get");
+    case Source::Kind::kReferent:
+      return call(*source.base());
     case Source::Kind::kContents:
     case Source::Kind::kSetter:
     case Source::Kind::kUnwrapped:
@@ -152,6 +154,15 @@ void CodeWriter::load(const Source& source) {
       load(*source.base());
       return attribute(source.name());
   }
+}
+
+// callable().
+void CodeWriter::call(const Source& callable) {
+  const bool null_first = running_version() < PythonVersion::k3_13;
+  if (null_first) emit(Opcode::PUSH_NULL);
+  load(callable);
+  if (!null_first) emit(Opcode::PUSH_NULL);
+  end_call(0);
 }
 
 void CodeWriter::call_method(const Source& object, const char* method) {

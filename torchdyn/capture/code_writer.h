@@ -67,6 +67,7 @@ class CodeWriter {
  private:
   Instruction& emit_slot(Opcode op, int slot, bool is_temporary);
   void cell(const VarRef& value);
+  void call(const Source& callable);                           // without arguments
   void call_method(const Source& object, const char* method);  // without arguments
   void load_from_contents(const Source& item);
   uint32_t name_argument(PyBorrow name);

@@ -2,15 +2,14 @@
 #include "torchdyn/capture/graph_break.h"
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
 namespace {
 
 VarRef block_method(Translator& t, const VarRef& manager, const char* name) {
-  const bool is_object = dynamic_cast<const ObjectVariable*>(manager.get()) ||
-                         dynamic_cast<const InstanceVariable*>(manager.get());
-  const VarRef method = is_object ? special_method(t, manager, name) : nullptr;
+  const VarRef method = is_object(manager) ? special_method(t, manager, name) : nullptr;
   if (!method) break_graph(BreakReason::kExceptions, "with a " + manager->type_name());
   return method;
 }

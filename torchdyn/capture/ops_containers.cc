@@ -96,19 +96,19 @@ void unpack_with_rest(Translator& t, const Instruction& i) {
 
 void build_set(Translator& t, const Instruction& i) {
   const auto set = std::make_shared<SetVariable>(owned(PySet_New(nullptr)));
-  for (const VarRef& value : t.pop(i.arg)) set->add(value);
+  for (const VarRef& value : t.pop(i.arg)) set->add(t, value);
   t.push(set);
 }
 
 void add_to_set(Translator& t, const Instruction& i) {
   const VarRef value = t.pop();
-  dynamic_cast<const SetVariable&>(*t.at_depth(i.arg)).add(value);
+  dynamic_cast<const SetVariable&>(*t.at_depth(i.arg)).add(t, value);
 }
 
 void update_set(Translator& t, const Instruction& i) {
   const VarRef more = t.pop();
   for (const VarRef& value : protocol::all_items(t, more))
-    dynamic_cast<const SetVariable&>(*t.at_depth(i.arg)).add(value);
+    dynamic_cast<const SetVariable&>(*t.at_depth(i.arg)).add(t, value);
 }
 
 void store_subscript(Translator& t, const Instruction&) {

@@ -1,5 +1,6 @@
 #include "torchdyn/cpython/objects.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <structmember.h>
@@ -60,6 +61,12 @@ PyBorrow context_value(PyBorrow variable) noexcept {
 
 PyBorrow cell_content(PyBorrow cell) noexcept {
   return cell && PyCell_Check(cell.get()) ? PyBorrow(PyCell_GET(cell.get())) : PyBorrow();
+}
+
+PyBorrow referent(PyBorrow reference) noexcept {
+  if (!reference || !PyWeakref_CheckRefExact(reference.get())) return PyBorrow();
+  PyObject* const object = reinterpret_cast<PyWeakReference*>(reference.get())->wr_object;
+  return PyBorrow(Py_REFCNT(object) > 0 ? object : Py_None);
 }
 
 PyBorrow element(PyBorrow sequence, int index) noexcept {
@@ -154,9 +161,20 @@ bool is_plain_constant(PyBorrow object) noexcept {
     return is_plain_constant(PyBorrow(slice->start)) && is_plain_constant(PyBorrow(slice->stop)) &&
            is_plain_constant(PyBorrow(slice->step));
   }
+  if (is_numpy_number_type(Py_TYPE(o))) return true;
   const std::string_view type = Py_TYPE(o)->tp_name;
   return type == "torch.dtype" || type == "torch.device" || type == "torch.layout" ||
          type == "torch.memory_format" || type == "torch.Size";
+}
+
+bool is_numpy_number_type(PyTypeObject* type) noexcept {
+  constexpr std::string_view kNumbers[] = {"bool",   "int8",    "int16",   "int32",
+                                           "int64",  "uint8",   "uint16",  "uint32",
+                                           "uint64", "float16", "float32", "float64"};
+  std::string_view name = type->tp_name;
+  if (!name.starts_with("numpy.")) return false;
+  name.remove_prefix(6);
+  return std::find(std::begin(kNumbers), std::end(kNumbers), name) != std::end(kNumbers);
 }
 
 bool has_identity_hash(PyBorrow object) noexcept {

@@ -31,6 +31,8 @@ PyBorrow contents_item(PyBorrow dict, PyBorrow key) noexcept;
 // What a ContextVar has in this thread's context, or by default; null: nothing.
 PyBorrow context_value(PyBorrow variable) noexcept;
 PyBorrow cell_content(PyBorrow cell) noexcept;
+// What a weak reference refers to; None where that is gone; null: it is no plain weak reference.
+PyBorrow referent(PyBorrow reference) noexcept;
 // The item of a tuple or of an exact list.
 PyBorrow element(PyBorrow sequence, int index) noexcept;
 // Of a tuple, an exact list or any dict; -1: something else.
@@ -56,8 +58,10 @@ PyBorrow slot_value(PyBorrow object, PyBorrow descriptor) noexcept;
 bool is_data_descriptor(PyBorrow object) noexcept;
 
 // What does not change, of which equal ones cannot be told apart but by identity: None, numbers,
-// strings, ranges, slices of these, dtypes, devices, sizes; not of a subclass.
+// strings, ranges, slices of these, dtypes, devices, sizes, NumPy's numbers; not of a subclass.
 bool is_plain_constant(PyBorrow object) noexcept;
+// numpy.float64 and its kin, but for what holds objects, text or time.
+bool is_numpy_number_type(PyTypeObject* type) noexcept;
 // Whether nothing but the same object is equal to it, by object's own __hash__ and __eq__.
 bool has_identity_hash(PyBorrow object) noexcept;
 bool equal_constants(PyBorrow a, PyBorrow b) noexcept;

@@ -106,6 +106,10 @@ SourceRef Source::cell(SourceRef base) {
   return std::make_shared<const Source>(Kind::kCell, std::move(base), -1, "cell_contents");
 }
 
+SourceRef Source::referent(SourceRef base) {
+  return std::make_shared<const Source>(Kind::kReferent, std::move(base), -1, "()");
+}
+
 bool operator==(const Source& a, const Source& b) {
   if (a.kind_ != b.kind_ || a.slot_ != b.slot_ || PyBorrow(a.name_) != PyBorrow(b.name_) ||
       (PyBorrow(a.object_) != PyBorrow(b.object_) &&
@@ -169,6 +173,8 @@ PyBorrow Source::read_from(PyBorrow base, const FrameView& frame) const noexcept
       return part_of(base, static_cast<FunctionPart>(slot_));
     case Kind::kCell:
       return cell_content(base);
+    case Kind::kReferent:
+      return torchdyn::referent(base);
   }
   return PyBorrow();
 }
@@ -177,6 +183,7 @@ std::string Source::text() const {
   const std::string_view name = utf8(name_);
   if (kind_ == Kind::kKeyed) return str_cat(base_->text(), "[", text_of(object_), "]");
   if (kind_ == Kind::kContents) return base_->text();
+  if (kind_ == Kind::kReferent) return str_cat(base_->text(), name);
   if (kind_ == Kind::kElement) return str_cat(base_->text(), "[", slot_, "]");
   if (kind_ == Kind::kTypeMember) return str_cat("type(", base_->text(), ").", name);
   if (kind_ == Kind::kTypeOf) return str_cat("type(", base_->text(), ")");

@@ -42,6 +42,7 @@ class Source {
     kContextValue,  // what the base, a ContextVar, has in this thread's context
     kPart,          // what the base, a Python function, consists of
     kCell,          // what is in the base, a cell
+    kReferent,      // what the base, a weak reference, refers to; None: that is gone
   };
 
   static SourceRef local(int slot, std::string_view name);
@@ -67,6 +68,7 @@ class Source {
   static SourceRef context_value(SourceRef base);
   static SourceRef part(SourceRef base, FunctionPart part);
   static SourceRef cell(SourceRef base);
+  static SourceRef referent(SourceRef base);
 
   friend bool operator==(const Source& a, const Source& b);  // the same place
 

@@ -70,7 +70,12 @@ VarRef attribute_of_type(Translator& t, const VarRef& self, const std::string& n
     return std::make_shared<SequenceVariable>(/*is_list=*/false, std::move(bases));
   }
   const PyBorrow of_metatype = type_attribute(Py_TYPE(self->object().get()), torchdyn::name(name));
-  if (is_data_descriptor(of_metatype)) unknown(*self, name);
+  if (is_data_descriptor(of_metatype)) {
+    if (VarRef value = bound(t, self, type_of(t, self), of_metatype,
+                             Source::type_member(self->source(), name)))
+      return value;
+    unknown(*self, name);
+  }
   if (const PyBorrow found = type_attribute(type, torchdyn::name(name))) {
     if (VarRef value = bound(t, nullptr, self, found, Source::class_member(self->source(), name)))
       return value;
@@ -89,6 +94,7 @@ VarRef attribute_of_type(Translator& t, const VarRef& self, const std::string& n
 
 VarRef attribute_of_function(Translator& t, const VarRef& self, const std::string& name) {
   t.guard_identity(*self);
+  if (name == "__class__") return type_of(t, self);
   if (name == "__name__" || name == "__qualname__" || name == "__module__" || name == "__doc__")
     return std::make_shared<ConstantVariable>(attribute(t.gil(), self->object(), name.c_str()));
   if (is_among(kPartsOfFunctions, name)) {
@@ -124,6 +130,18 @@ VarRef kept_in_slot(Translator& t, const VarRef& self, const std::string& name,
   return value ? wrap(t, value, Source::slot_member(self->source(), name)) : nullptr;
 }
 
+// torch.ops and what is in it find operators when they are first asked for, and keep them. Null: it
+// is another object, or has no such operator.
+VarRef operator_named(Translator& t, const VarRef& self, const std::string& name) {
+  constexpr std::string_view kFinders[] = {"OpOverloadPacket", "_OpNamespace", "_Ops"};
+  const PyBorrow object = self->object();
+  if (!object || !is_among(kFinders, Py_TYPE(object.get())->tp_name)) return nullptr;
+  const PyRef found = PyRef::steal(PyObject_GetAttrString(object.get(), name.c_str()));
+  if (!found) PyErr_Clear();
+  const PyBorrow kept = member(object, torchdyn::name(name));
+  return kept ? wrap(t, kept, Source::member(self->source(), name)) : nullptr;
+}
+
 // What object.__getattribute__ says, and then a __getattr__, in torch.nn.Module's or in Python.
 VarRef fallback_attribute(Translator& t, const VarRef& self, const std::string& name) {
   PyTypeObject* const type = type_of_object(*self);
@@ -131,6 +149,7 @@ VarRef fallback_attribute(Translator& t, const VarRef& self, const std::string& 
     return attribute_of_nn_module(t, self, name);
   const PyBorrow fallback = type_attribute(type, torchdyn::name("__getattr__"));
   if (!fallback) return nullptr;
+  if (VarRef value = operator_named(t, self, name)) return value;
   if (!PyFunction_Check(fallback.get())) unknown(*self, name);
   return protocol::call(t, object_at(fallback, found_in_type(self, "__getattr__")),
                         {{self, text(name)}, {}});

@@ -6,6 +6,7 @@
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/iterators.h"
 #include "torchdyn/variables/kinds.h"
+#include "torchdyn/variables/numpy_numbers.h"
 #include "torchdyn/variables/protocol.h"
 
 namespace torchdyn {
@@ -86,6 +87,8 @@ const Slots& ConstantVariable::slots() const {
       .getattro = get_attribute, .number = evaluate, .subscript = item, .iterate = iterate};
   return kSlots;
 }
+
+PyRef ConstantVariable::as_node(const Gil&) const { return plain_number(value_); }
 
 std::string ConstantVariable::type_name() const { return Py_TYPE(value_.get())->tp_name; }
 

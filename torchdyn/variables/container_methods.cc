@@ -280,18 +280,18 @@ VarRef copy_dict(Translator&, const VarRef& self, const Args&) {
 
 // ---- Sets
 
-VarRef add(Translator&, const VarRef& self, const Args& args) {
-  static_cast<const SetVariable&>(*self).add(args[0]);
+VarRef add(Translator& t, const VarRef& self, const Args& args) {
+  static_cast<const SetVariable&>(*self).add(t, args[0]);
   return none();
 }
 
-VarRef discard(Translator&, const VarRef& self, const Args& args) {
-  (void)static_cast<const SetVariable&>(*self).discard(args[0]);
+VarRef discard(Translator& t, const VarRef& self, const Args& args) {
+  (void)static_cast<const SetVariable&>(*self).discard(t, args[0]);
   return none();
 }
 
 VarRef remove_element(Translator& t, const VarRef& self, const Args& args) {
-  if (!static_cast<const SetVariable&>(*self).discard(args[0]))
+  if (!static_cast<const SetVariable&>(*self).discard(t, args[0]))
     raise(t, PyBorrow(PyExc_KeyError), std::vector<VarRef>{args[0]});
   return none();
 }

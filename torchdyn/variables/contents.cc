@@ -111,9 +111,8 @@ VarRef method_of_contents(Translator& t, const VarRef& self, PyBorrow found) {
 DictVariable::Entries entries_of(Translator& t, const VarRef& mapping) {
   if (const auto* const dict = dynamic_cast<const DictVariable*>(mapping.get()))
     return dict->entries();
-  const bool is_object = dynamic_cast<const ObjectVariable*>(mapping.get()) ||
-                         dynamic_cast<const InstanceVariable*>(mapping.get());
-  if (!is_object) break_graph(BreakReason::kValue, "the items of a " + mapping->type_name());
+  if (!is_object(mapping))
+    break_graph(BreakReason::kValue, "the items of a " + mapping->type_name());
   if (type_of_object(*mapping)->tp_iter == PyDict_Type.tp_iter)
     if (const VarRef held = contents_of(t, mapping))
       return static_cast<const DictVariable&>(*held).entries();

@@ -9,6 +9,11 @@
 
 namespace torchdyn {
 
+bool is_object(const VarRef& value) {
+  return dynamic_cast<const ObjectVariable*>(value.get()) ||
+         dynamic_cast<const InstanceVariable*>(value.get());
+}
+
 PyTypeObject* as_type(PyBorrow object) { return reinterpret_cast<PyTypeObject*>(object.get()); }
 
 VarRef object_at(PyBorrow object, SourceRef source) {
@@ -50,6 +55,10 @@ VarRef bound(Translator& t, const VarRef& self, const VarRef& owner, PyBorrow fo
   if (VarRef method = self ? method_of_context_variable(self, found) : nullptr) return method;
   const PyRef get = torchdyn::name("__get__");
   const PyBorrow method = type_attribute(Py_TYPE(found.get()), get);
+  const bool is_cached =
+      Py_TYPE(found.get())->tp_name == std::string_view("functools._lru_cache_wrapper");
+  if (self && is_cached)
+    return std::make_shared<BoundMethodVariable>(self, object_at(found, source));
   if (self && method && PyFunction_Check(method.get())) {
     const VarRef descriptor = object_at(found, source);
     t.guard_identity(*descriptor);

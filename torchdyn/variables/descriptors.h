@@ -6,6 +6,8 @@
 
 namespace torchdyn {
 
+// What has attributes of its own by its class: an ObjectVariable or an InstanceVariable.
+bool is_object(const VarRef& value);
 PyTypeObject* as_type(PyBorrow object);
 VarRef object_at(PyBorrow object, SourceRef source);
 VarRef text(std::string_view value);

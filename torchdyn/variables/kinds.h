@@ -14,8 +14,8 @@ class ConstantVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override;
-  PyRef as_node(const Gil&) const override { return PyRef::to(value_); }
-  PyRef as_stand_in(const Gil&) const override { return PyRef::to(value_); }
+  PyRef as_node(const Gil&) const override;
+  PyRef as_stand_in(const Gil& gil) const override { return as_node(gil); }
   PyBorrow object() const override { return value_; }
 
  private:
@@ -131,20 +131,25 @@ class DictVariable : public Variable {
   PyRef found_;
 };
 
-// A set of constants that the frame made.
+// A set that the frame made, of constants and of objects that are told apart by identity: those
+// from outside, and tensors. Breaks where it is asked about others.
 class SetVariable : public Variable {
  public:
   explicit SetVariable(PyRef set) : set_(std::move(set)) {}
 
   const Slots& slots() const override;
   std::string type_name() const override { return "set"; }
+  std::vector<VarRef> parts() const override { return objects_; }
   void rebuild(CodeWriter& w) const override;
-  PyBorrow set() const { return set_; }
-  void add(const VarRef& value) const;      // breaks where it is no constant
-  bool discard(const VarRef& value) const;  // whether it was there
+  PyBorrow set() const { return set_; }  // a tensor's place is taken by its stand-in
+  bool has_objects() const { return !objects_.empty(); }
+  void add(Translator& t, const VarRef& value) const;
+  bool discard(Translator& t, const VarRef& value) const;  // whether it was there
+  bool holds(Translator& t, const VarRef& value) const;
 
  private:
   PyRef set_;
+  mutable std::vector<VarRef> objects_;  // those of its elements that are no constants
 };
 
 // A list's or dict's method, before it is called.
@@ -264,6 +269,7 @@ class InstanceVariable : public Variable {
   VarRef own(const std::string& name) const;  // null: there is none
   void set_own(const std::string& name, VarRef value) const;
   bool erase_own(const std::string& name) const;  // whether there was one
+  DictVariable::Entries members() const;          // all of its own
   // What it holds as a dict; null: its class extends none.
   const VarRef& contents() const { return contents_; }
 

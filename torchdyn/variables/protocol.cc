@@ -7,6 +7,7 @@
 #include "torchdyn/capture/translator.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/variables/attributes.h"
+#include "torchdyn/variables/descriptors.h"
 #include "torchdyn/variables/exception.h"
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/symbol.h"
@@ -76,13 +77,15 @@ VarRef call(Translator& t, const VarRef& callable, const CallArgs& args) {
 
 VarRef number(Translator& t, const char* function, const VarRef& left, const VarRef& right) {
   const PyRef operation = import_attribute(t.gil(), "operator", function);
-  // A constant's slot gives NotImplemented for a tensor.
+  // A constant's slot gives NotImplemented for a tensor, and for a list that it multiplies.
   const std::string_view name = function;
   if ((name == "eq" || name == "ne") && dynamic_cast<const ObjectVariable*>(left.get()) &&
       dynamic_cast<const ObjectVariable*>(right.get()) && has_plain_equality(left) &&
       has_plain_equality(right))
     return boolean(is_same(t, left, right) == (name == "eq"));
-  if (const auto slot = left->slots().number; slot && !is_tensor_variable(right))
+  const bool is_right_s =
+      is_tensor_variable(right) || (is_constant(left) && right->items() && name == "mul");
+  if (const auto slot = left->slots().number; slot && !is_right_s)
     return slot(t, operation, left, right);
   if (const auto slot = right->slots().number) return slot(t, operation, left, right);
   break_graph(BreakReason::kValue,
@@ -118,6 +121,14 @@ bool is_same(Translator& t, const VarRef& left, const VarRef& right) {
   };
   const auto is_made = [](const VarRef& value) { return !value->source() && !value->object(); };
   if (is_made(left) || is_made(right)) return false;
+  const auto is_found = [](const VarRef& value) {
+    return value->source() && !value->object() &&
+           !dynamic_cast<const NamedTupleVariable*>(value.get());
+  };
+  if (is_found(left) && is_found(right)) {  // one object is one variable
+    t.guards().add(left->source(), Alias{right->source(), false});
+    return false;
+  }
   if (!is_single(left) && !is_single(right))
     break_graph(BreakReason::kValue,
                 str_cat("whether a ", left->type_name(), " is that ", right->type_name()));
@@ -154,9 +165,8 @@ void set_item(Translator& t, const VarRef& object, const VarRef& given, const Va
 
 void delete_item(Translator& t, const VarRef& object, const VarRef& given) {
   const VarRef key = key_for(object, given);
-  const bool is_object = dynamic_cast<const ObjectVariable*>(object.get()) ||
-                         dynamic_cast<const InstanceVariable*>(object.get());
-  if (const VarRef method = is_object ? special_method(t, object, "__delitem__") : nullptr) {
+  if (const VarRef method =
+          is_object(object) ? special_method(t, object, "__delitem__") : nullptr) {
     (void)call(t, method, {{key}, {}});
     return;
   }
@@ -175,9 +185,7 @@ VarRef iterate(Translator& t, const VarRef& iterable) {
 VarRef next(Translator& t, const VarRef& iterator) {
   if (const auto* const known = dynamic_cast<const IteratorVariable*>(iterator.get()))
     return known->next(t);
-  const bool is_object = dynamic_cast<const ObjectVariable*>(iterator.get()) ||
-                         dynamic_cast<const InstanceVariable*>(iterator.get());
-  const VarRef method = is_object ? special_method(t, iterator, "__next__") : nullptr;
+  const VarRef method = is_object(iterator) ? special_method(t, iterator, "__next__") : nullptr;
   if (!method) break_graph(BreakReason::kControlFlow, iterator->type_name());
   try {
     return call(t, method, {});

@@ -59,16 +59,25 @@ VarRef item(Translator& t, const VarRef& self, const VarRef& key) {
   return (*self->items())[index_of(t, self, key)];
 }
 
-// CPython: Objects/listobject.c, list_ass_slice: other values in the place of some, of any number.
+// CPython: Objects/listobject.c, list_ass_subscript: other values in the place of some, of any
+// number where these lie side by side.
 void set_slice(Translator& t, const VarRef& self, PyBorrow slice, const VarRef& value) {
   std::vector<VarRef> values = protocol::all_items(t, value);
   for (const VarRef& item : values) protocol::change(t, self, item);
   std::vector<VarRef>& items = sequence_of(self).contents();
   Py_ssize_t start = 0, stop = 0, step = 0;
   if (PySlice_Unpack(slice.get(), &start, &stop, &step) != 0) throw PythonError();
-  PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
-  if (step != 1) break_graph(BreakReason::kSideEffect, "every other item of a list");
+  const auto count = static_cast<size_t>(
+      PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step));
+  if (step != 1 && count != values.size())
+    raise(t, PyBorrow(PyExc_ValueError),
+          str_cat("attempt to assign sequence of size ", values.size(),
+                  " to extended slice of size ", count));
   protocol::change(t, self, nullptr);
+  if (step != 1) {
+    for (size_t n = 0; n < count; ++n) items[start + static_cast<Py_ssize_t>(n) * step] = values[n];
+    return;
+  }
   items.erase(items.begin() + start, items.begin() + std::max(start, stop));
   items.insert(items.begin() + start, values.begin(), values.end());
 }
@@ -115,26 +124,67 @@ bool are_equal(Translator& t, const SequenceVariable& a, const SequenceVariable&
   return true;
 }
 
-// CPython: Objects/tupleobject.c, tupleconcat; Objects/listobject.c, list_concat and
-// list_inplace_concat.
+// CPython: Objects/tupleobject.c, tuplerepeat; Objects/listobject.c, list_repeat and
+// list_inplace_repeat.
+VarRef repeated(Translator& t, bool is_in_place, const VarRef& sequence, PyBorrow times) {
+  const long count = PyLong_AsLong(times.get());
+  if (PyErr_Occurred()) throw PythonError();
+  constexpr size_t kMostItems = 10'000;
+  const std::vector<VarRef> once = *sequence->items();
+  if (count > 0 && once.size() * static_cast<size_t>(count) > kMostItems)
+    break_graph(BreakReason::kLength, sequence->type_name());
+  std::vector<VarRef> items;
+  for (long n = 0; n < count; ++n) items.insert(items.end(), once.begin(), once.end());
+  const SequenceVariable& old = sequence_of(sequence);
+  if (!is_in_place || !old.is_list())
+    return std::make_shared<SequenceVariable>(old.is_list(), std::move(items));
+  protocol::change(t, sequence, nullptr);
+  old.contents() = std::move(items);
+  return sequence;
+}
+
+bool is_integer(const VarRef& value) {
+  return value->object() && PyLong_Check(value->object().get());
+}
+
+// What CPython does with the objects themselves; null: one of them is not made of constants.
+VarRef of_constants(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
+  if (!protocol::as_constant(left) || !protocol::as_constant(right)) return nullptr;
+  return protocol::fold(t, function, {{left, right}, {}});
+}
+
+// CPython: Objects/listobject.c, list_inplace_concat.
+VarRef extended(Translator& t, const VarRef& list, const VarRef& more) {
+  const std::vector<VarRef> items = protocol::all_items(t, more);
+  for (const VarRef& item : items) protocol::change(t, list, item);
+  std::vector<VarRef>& all = sequence_of(list).contents();
+  all.insert(all.end(), items.begin(), items.end());
+  return list;
+}
+
+// CPython: Objects/tupleobject.c, tupleconcat; Objects/listobject.c, list_concat. A torch.Size is a
+// constant, which adds and compares as it does.
 VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& other) {
-  const VarRef right = with_items(other);
   const std::string name = text_of(attribute(t.gil(), function, "__name__"));
+  const VarRef right = with_items(other);
   const auto* const a = dynamic_cast<const SequenceVariable*>(left.get());
   const auto* const b = dynamic_cast<const SequenceVariable*>(right.get());
+  if (name == "mul" && b && is_integer(left)) return repeated(t, false, right, left->object());
+  if ((name == "mul" || name == "imul") && a && is_integer(right))
+    return repeated(t, name == "imul", left, right->object());
+  if (name == "iadd" && a && a->is_list()) return extended(t, left, right);
   const bool are_alike = a && b && a->is_list() == b->is_list();
   const bool is_equality = name == "eq" || name == "ne";
   if (are_alike && is_equality && !has_equality_of_its_own(*a) && !has_equality_of_its_own(*b))
     return boolean(are_equal(t, *a, *b) == (name == "eq"));
-  if (!are_alike || (name != "add" && name != "iadd"))
-    break_graph(BreakReason::kValue,
-                str_cat(left->type_name(), " and ", right->type_name(), " of operator.", name));
-  std::vector<VarRef> items = *a->items();
-  items.insert(items.end(), b->items()->begin(), b->items()->end());
-  if (name == "add" || !a->is_list()) return like(*a, std::move(items));
-  protocol::change(t, left, right);
-  a->contents() = std::move(items);
-  return left;
+  if (are_alike && (name == "add" || name == "iadd")) {
+    std::vector<VarRef> items = *a->items();
+    items.insert(items.end(), b->items()->begin(), b->items()->end());
+    return like(*a, std::move(items));
+  }
+  if (VarRef value = of_constants(t, function, left, other)) return value;
+  break_graph(BreakReason::kValue,
+              str_cat(left->type_name(), " and ", right->type_name(), " of operator.", name));
 }
 
 VarRef get_attribute(Translator&, const VarRef& self, const std::string& name) {

@@ -19,6 +19,18 @@ bool sets_generically(PyTypeObject* type) {
   return is_generic(type, "__setattr__", reinterpret_cast<void*>(PyObject_GenericSetAttr));
 }
 
+// Neither a parameter nor a module, which would be registered.
+bool is_plain_member(Translator& t, const VarRef& value) {
+  if (const auto* const tensor = dynamic_cast<const TensorVariable*>(value.get())) {
+    const PyRef plain = import_attribute(t.gil(), "torch", "Tensor");
+    return reinterpret_cast<PyObject*>(tensor->type()) == plain.get();
+  }
+  if (!is_object(value)) return true;
+  expect_found(t, value);
+  const PyRef module = import_attribute(t.gil(), "torch.nn", "Module");
+  return PyType_IsSubtype(type_of_object(*value), as_type(module)) == 0;
+}
+
 // What torch.nn.Module.__setattr__ leaves to object's: all but parameters and modules. A buffer
 // that is replaced is a buffer.
 void expect_plain_member(Translator& t, const VarRef& self, const std::string& name,
@@ -29,14 +41,12 @@ void expect_plain_member(Translator& t, const VarRef& self, const std::string& n
       break_graph(BreakReason::kSideEffect, str_cat(self->source()->text(), ".", name));
     t.guards().add(Source::item(Source::member(self->source(), where), name), Absent{});
   }
-  const bool is_plain = value->object()
-                            ? is_plain_constant(value->object())
-                            : dynamic_cast<const TensorVariable*>(value.get()) || value->items() ||
-                                  dynamic_cast<const SymbolVariable*>(value.get()) ||
-                                  dynamic_cast<const DictVariable*>(value.get());
-  if (!is_plain || value->source()) break_graph(BreakReason::kSideEffect, str_cat(".", name));
+  if (!is_plain_member(t, value)) break_graph(BreakReason::kSideEffect, str_cat(".", name));
   const SourceRef buffer = Source::item(Source::member(self->source(), "_buffers"), name);
   if (const PyBorrow now = dict_item(member(self->object(), torchdyn::name("_buffers")), key)) {
+    const bool fits =
+        dynamic_cast<const TensorVariable*>(value.get()) || protocol::is_none(t, value);
+    if (!fits) break_graph(BreakReason::kRaises, "a buffer that would be no tensor");
     (void)wrap(t, now, buffer);
   } else {
     t.guards().add(buffer, Absent{});

@@ -34,11 +34,6 @@ std::string reflected(std::string_view name) {
   return str_cat("__r", name, "__");
 }
 
-bool is_object(const VarRef& value) {
-  return dynamic_cast<const ObjectVariable*>(value.get()) ||
-         dynamic_cast<const InstanceVariable*>(value.get());
-}
-
 bool is_not_implemented(const VarRef& value) { return value->object().get() == Py_NotImplemented; }
 
 // Null: the method is not there, or does not take the other operand.
@@ -233,6 +228,12 @@ void InstanceVariable::set_own(const std::string& name, VarRef value) const {
   own_.emplace_back(name, std::move(value));
 }
 
+DictVariable::Entries InstanceVariable::members() const {
+  DictVariable::Entries members;
+  for (const auto& [name, value] : own_) members.emplace_back(text(name), value);
+  return members;
+}
+
 bool InstanceVariable::erase_own(const std::string& name) const {
   return std::erase_if(own_, [&](const auto& entry) { return entry.first == name; }) != 0;
 }
@@ -279,10 +280,7 @@ void InstanceVariable::fill(CodeWriter& w) const {
     write_calls(w, *this, method_of(is_ordered ? PyODict_Type : PyDict_Type, "__setitem__"),
                 static_cast<const DictVariable&>(*contents_).entries());
   }
-  DictVariable::Entries named;
-  for (const auto& [name, value] : own_)
-    named.emplace_back(std::make_shared<ConstantVariable>(torchdyn::name(name)), value);
-  write_calls(w, *this, method_of(PyBaseObject_Type, "__setattr__"), named);
+  write_calls(w, *this, method_of(PyBaseObject_Type, "__setattr__"), members());
 }
 
 }  // namespace torchdyn

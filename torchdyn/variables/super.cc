@@ -80,9 +80,7 @@ VarRef attribute_of_builtin(Translator& t, const VarRef& self, PyTypeObject* bas
 // CPython: Objects/typeobject.c, do_super_lookup, for objects that are no types.
 VarRef super_attribute(Translator& t, const VarRef& type, const VarRef& self,
                        const std::string& name) {
-  const bool is_object = dynamic_cast<const ObjectVariable*>(self.get()) ||
-                         dynamic_cast<const InstanceVariable*>(self.get());
-  if (!is_object || !type->object() || !PyType_Check(type->object().get()))
+  if (!is_object(self) || !type->object() || !PyType_Check(type->object().get()))
     break_graph(BreakReason::kAttribute, str_cat("super().", name));
   const bool is_type = self->object() && PyType_Check(self->object().get());
   if (is_type) {

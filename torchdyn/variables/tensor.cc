@@ -11,6 +11,7 @@
 #include "torchdyn/variables/kinds.h"
 #include "torchdyn/variables/record.h"
 #include "torchdyn/variables/symbol.h"
+#include "torchdyn/variables/tensor_types.h"
 
 namespace torchdyn {
 namespace {
@@ -26,7 +27,7 @@ bool is_among(const std::array<std::string_view, n>& names, std::string_view nam
 constexpr std::array<std::string_view, 9> kConstants = {
     "dtype",  "is_nested", "is_quantized",  "is_sparse", "itemsize",
     "layout", "ndim",      "requires_grad", "shape"};
-constexpr std::array<std::string_view, 2> kViews = {"T", "mT"};
+constexpr std::array<std::string_view, 6> kViews = {"H", "T", "imag", "mH", "mT", "real"};
 
 constexpr std::array<std::string_view, 3> kOfDevices = {"is_cpu", "is_cuda", "is_meta"};
 
@@ -82,6 +83,30 @@ VarRef get_attribute(Translator& t, const VarRef& self, const std::string& name)
   return std::make_shared<TensorMethodVariable>(self, name);
 }
 
+// Whether two stand-ins have the same memory, read alike.
+bool are_one(const Gil& gil, PyBorrow a, PyBorrow b) {
+  const auto memory = [&](PyBorrow tensor) {
+    std::vector<PyRef> parts;
+    parts.push_back(attribute(gil, call_method(gil, tensor, "untyped_storage", {}), "_cdata"));
+    parts.push_back(attribute(gil, tensor, "dtype"));
+    for (const char* method : {"size", "stride", "storage_offset"})
+      parts.push_back(call_method(gil, tensor, method, {}));
+    return tuple_of(parts);
+  };
+  const int answer = PyObject_RichCompareBool(memory(a).get(), memory(b).get(), Py_EQ);
+  if (answer < 0) throw PythonError();
+  return answer == 1;
+}
+
+// `x.data *= mask`: where the memory is the tensor's own, nothing changes.
+void set_attribute(Translator& t, const VarRef& self, const std::string& name,
+                   const VarRef& value) {
+  const auto* const tensor = dynamic_cast<const TensorVariable*>(value.get());
+  if (name != "data" || !tensor ||
+      !are_one(t.gil(), static_cast<const TensorVariable&>(*self).like(), tensor->like()))
+    break_graph(BreakReason::kSideEffect, str_cat("Tensor.", name));
+}
+
 // What is no tensor is not changed in place: torch.fx writes `left += right` for operator.iadd.
 VarRef number(Translator& t, PyBorrow function, const VarRef& left, const VarRef& right) {
   const std::string name = text_of(attribute(t.gil(), function, "__name__"));
@@ -120,6 +145,7 @@ VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
   const auto& method = static_cast<const TensorMethodVariable&>(*self);
   if (is_among(kNotRecorded, method.name()))
     break_graph(BreakReason::kCall, str_cat("Tensor.", method.name()));
+  if (method.name() == "type") return call_type(t, method.self(), args);
   return record_method(t, method.self(), method.name(), args);
 }
 
@@ -127,6 +153,7 @@ VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
 
 const Slots& TensorVariable::slots() const {
   static constexpr Slots kSlots{.getattro = get_attribute,
+                                .setattro = set_attribute,
                                 .number = number,
                                 .subscript = get_item,
                                 .set_item = set_item,
