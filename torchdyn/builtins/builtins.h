@@ -19,6 +19,7 @@ struct BuiltinRow {
 BuiltinHandler builtin_handler(const Gil&, PyBorrow object);  // null: it has no row
 
 extern const std::span<const BuiltinRow> kIterationBuiltins, kObjectBuiltins, kConstantBuiltins,
-    kCopyBuiltins, kLibraryBuiltins, kModeBuiltins, kSignatureBuiltins, kTorchBuiltins;
+    kCopyBuiltins, kHigherOrderBuiltins, kLibraryBuiltins, kModeBuiltins, kSignatureBuiltins,
+    kTorchBuiltins;
 
 }  // namespace torchdyn

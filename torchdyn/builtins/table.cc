@@ -38,8 +38,9 @@ PyRef object_of(const Gil& gil, const BuiltinRow& row) {
 BuiltinHandler builtin_handler(const Gil& gil, PyBorrow object) {
   const std::string_view name = name_of(object);
   if (name.empty()) return nullptr;
-  for (const auto& rows : {kIterationBuiltins, kObjectBuiltins, kConstantBuiltins, kLibraryBuiltins,
-                           kModeBuiltins, kSignatureBuiltins, kCopyBuiltins, kTorchBuiltins})
+  for (const auto& rows :
+       {kIterationBuiltins, kObjectBuiltins, kConstantBuiltins, kLibraryBuiltins, kModeBuiltins,
+        kSignatureBuiltins, kCopyBuiltins, kHigherOrderBuiltins, kTorchBuiltins})
     for (const BuiltinRow& row : rows)
       if (last_name(row) == name && PyBorrow(object_of(gil, row)) == object) return row.handler;
   return nullptr;

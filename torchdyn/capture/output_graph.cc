@@ -25,7 +25,8 @@ PyRef dict_or_empty(const PyRef& dict) { return dict ? PyRef::to(dict) : owned(P
 }  // namespace
 
 OutputGraph::OutputGraph(const Gil& gil)
-    : graph_(call(gil, import_attribute(gil, "torch.fx", "Graph"), tuple_of({}))) {}
+    : graph_(call(gil, import_attribute(gil, "torch.fx", "Graph"), tuple_of({}))),
+      root_(call(gil, import_attribute(gil, "torch.nn", "Module"), tuple_of({}))) {}
 
 PyRef OutputGraph::add_input(const Gil& gil, SourceRef source, PyBorrow value, PyBorrow like) {
   PyRef node =
@@ -70,10 +71,9 @@ bool OutputGraph::are_inputs_given() const {
 
 PyRef OutputGraph::finish(const Gil& gil, const PyRef& results) {
   (void)torchdyn::call_method(gil, graph_, "output", {results});
-  const PyRef root = call(gil, import_attribute(gil, "torch.nn", "Module"), tuple_of({}));
   const PyRef make = import_attribute(gil, "torch.fx", "GraphModule");
   std::vector<PyRef> args;
-  args.push_back(PyRef::to(root));
+  args.push_back(PyRef::to(root_));
   args.push_back(PyRef::to(graph_));
   return call(gil, make, tuple_of(args));
 }

@@ -35,6 +35,9 @@ class OutputGraph {
   // A torch.fx.GraphModule that gives a tuple of these nodes.
   PyRef finish(const Gil&, const PyRef& results);
 
+  // The torch.fx.Graph, and the module that holds graphs within it.
+  PyBorrow graph() const { return graph_; }
+  PyBorrow root() const { return root_; }
   const std::vector<Input>& inputs() const { return inputs_; }
   // Whether loading them takes more than an instruction each: then whoever checked the guards gives
   // them to the code, in a tuple.
@@ -42,7 +45,7 @@ class OutputGraph {
   int calls() const { return calls_; }
 
  private:
-  PyRef graph_;
+  PyRef graph_, root_;
   std::vector<Input> inputs_;
   std::vector<PyRef> placeholders_;
   int calls_ = 0;

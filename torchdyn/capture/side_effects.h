@@ -31,6 +31,7 @@ class SideEffects {
   void set_context(PyBorrow variable, VarRef token);
   VarRef context(PyBorrow variable) const;
 
+  size_t size() const { return changes_.size() + contexts_.size(); }
   bool empty() const { return changes_.empty() && contexts_.empty(); }
   // What has been written, for a graph to give it.
   std::vector<VarRef> values() const;

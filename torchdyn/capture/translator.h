@@ -137,7 +137,8 @@ class Translator {
   void tell_sizes(OpenSizes* open) const;  // all that has been found
   // Tensors are told apart by their stand-ins: what works in place gives back its own.
   VarRef remember(VarRef tensor);
-  VarRef with_stand_in(PyBorrow stand_in) const;  // null: a new one
+  VarRef with_stand_in(PyBorrow stand_in) const;                   // null: a new one
+  const std::vector<VarRef>& tensors() const { return tensors_; }  // in the order of their making
 
   // super(): of the class in whose body the function stands and its first argument.
   VarRef implicit_super();
@@ -152,6 +153,7 @@ class Translator {
   // Sets the grad mode for what is recorded from here on; the thread's own comes back by itself.
   void set_grad_mode(bool is_on);
   void leave_modes();
+  bool grad_mode() const { return grad_mode_; }
   std::optional<bool> changed_grad_mode() const;  // where the frame leaves another than it found
   // Enters torch.autocast for what is recorded from here on: device type, dtype, whether it is on
   // and whether casts are kept. Who leaves is who entered last.

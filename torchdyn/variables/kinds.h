@@ -37,15 +37,19 @@ class TensorVariable : public Variable {
 
   const Slots& slots() const override;
   std::string type_name() const override { return "Tensor"; }
-  PyRef as_node(const Gil&) const override { return PyRef::to(node_); }
+  PyRef as_node(const Gil&) const override;  // breaks where it has been hidden
   PyRef as_stand_in(const Gil&) const override { return PyRef::to(stand_in_); }
   PyBorrow node() const { return node_; }
+  // Its node went into a graph within the graph: it is another's result now, or nobody's.
+  void give(PyRef node) const { node_ = std::move(node); }
+  void hide() const { node_ = PyRef(); }
   PyBorrow like() const { return stand_in_; }
   PyBorrow device() const { return device_; }   // stand-ins have none
   PyTypeObject* type() const { return type_; }  // torch.Tensor or torch.nn.Parameter
 
  private:
-  PyRef node_, stand_in_, device_;
+  mutable PyRef node_;
+  PyRef stand_in_, device_;
   PyTypeObject* type_;
 };
 

@@ -151,6 +151,11 @@ VarRef call_method_of(Translator& t, const VarRef& self, const CallArgs& args) {
 
 }  // namespace
 
+PyRef TensorVariable::as_node(const Gil&) const {
+  if (!node_) break_graph(BreakReason::kValue, "a tensor of a graph within the graph");
+  return PyRef::to(node_);
+}
+
 const Slots& TensorVariable::slots() const {
   static constexpr Slots kSlots{.getattro = get_attribute,
                                 .setattro = set_attribute,
