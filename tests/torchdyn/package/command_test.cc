@@ -57,6 +57,18 @@ TEST_F(CommandTest, InspectsInWordsAndInJson) {
   EXPECT_EQ(nlohmann::json::parse(out_)["manifest"]["variants"][0]["arguments"], 1);
 }
 
+TEST_F(CommandTest, ExtractsWeightsAsSafetensors) {
+  EXPECT_EQ(run({"extract", path("a.td"), "--output", path("w.safetensors")}), 0) << err_;
+  std::ifstream file(path("w.safetensors"), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto tensors = parse_safetensors(bytes);
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  EXPECT_EQ(tensors->at(0).name, "weight");
+  EXPECT_EQ(tensors->at(0).sizes, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(run({"extract", path("a.td"), "--section", "none", "--output", path("x")}), 1);
+  EXPECT_THAT(err_, HasSubstr("no section none"));
+}
+
 TEST_F(CommandTest, SignsAndVerifiesSignatures) {
   const std::string key = path("private.pem"), public_key = path("public.pem");
   if (std::system(("openssl genpkey -algorithm ed25519 -out " + key + " 2>/dev/null").c_str()) != 0)

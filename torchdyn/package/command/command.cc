@@ -45,6 +45,12 @@ const std::vector<Row>& rows() {
        {"--method", "--calls"},
        bench_package,
        "bench PACKAGE [--method NAME] [--calls N]   milliseconds"},
+      {"extract",
+       1,
+       {"--section", "--output"},
+       extract_section,
+       "extract PACKAGE [--section NAME] --output FILE\n"
+       "                       the weights, or another section; optimizer.safetensors is one"},
       {"diff", 2, {}, diff_packages, "diff PACKAGE PACKAGE  which sections and weights differ"},
   };
   return rows;

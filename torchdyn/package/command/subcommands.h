@@ -29,6 +29,7 @@ struct Report {
 absl::StatusOr<Report> inspect(const CommandArguments& arguments);
 absl::StatusOr<Report> sign_package(const CommandArguments& arguments);
 absl::StatusOr<Report> verify_package(const CommandArguments& arguments);
+absl::StatusOr<Report> extract_section(const CommandArguments& arguments);
 absl::StatusOr<Report> run_package(const CommandArguments& arguments);
 absl::StatusOr<Report> bench_package(const CommandArguments& arguments);
 absl::StatusOr<Report> diff_packages(const CommandArguments& arguments);
