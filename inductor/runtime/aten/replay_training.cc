@@ -236,7 +236,7 @@ std::optional<Tensors> ReplayedTraining::replay_forward(const Tensors& inputs) {
   if (!recorded_ && !try_to(&ReplayedTraining::record_forward, inputs)) return std::nullopt;
   if (!recorded_ || !may_launch_forward()) return std::nullopt;
   if (++recorded_->replays < kCallsInBounds && is_too_large()) {
-    give_up("their memory and that of the program between them would exceed its peak");
+    give_up("with the program between them they take more memory than launches did");
     return std::nullopt;
   }
   seen_->inputs.fill(inputs);
@@ -392,7 +392,8 @@ absl::Status ReplayedTraining::record_backward(const Tensors& inputs) {
   auto recording = Recording::make(std::move(pool), *backward_, *std::move(given));
   if (!recording.ok()) return recording.status();
   recorded.backwards.push_back({*std::move(recording), std::move(places)});
-  if (is_too_large()) return absl::ResourceExhaustedError("their memory would exceed its peak");
+  if (is_too_large())
+    return absl::ResourceExhaustedError("they take more memory than launches did");
   return absl::OkStatus();
 }
 
