@@ -67,8 +67,8 @@ void expect_no_reduction(Translator& t, PyBorrow type) {
 DictVariable::Entries members_of(Translator& t, const VarRef& self) {
   if (const auto* const made = dynamic_cast<const InstanceVariable*>(self.get()))
     return made->members();
-  if (!t.effects().empty())
-    break_graph(BreakReason::kCall, "copy.deepcopy of what may have been changed");
+  if (t.effects().changes(self->object()))
+    break_graph(BreakReason::kCall, "copy.deepcopy of what has been changed");
   const VarRef members = wrap(t, dict_of(self->object()), Source::dict(self->source()));
   const auto* const dict = dynamic_cast<const DictVariable*>(members.get());
   if (!dict) break_graph(BreakReason::kValue, "the __dict__ of a " + self->type_name());

@@ -1,5 +1,7 @@
 #include "torchdyn/capture/side_effects.h"
 
+#include <algorithm>
+
 #include "torchdyn/capture/code_writer.h"
 #include "torchdyn/cpython/objects.h"
 #include "torchdyn/guards/tree.h"
@@ -56,6 +58,12 @@ void SideEffects::set_attribute(const VarRef& object, const std::string& name, V
 VarRef SideEffects::attribute(PyBorrow object, const std::string& name) const {
   const Change* const known = changes_.empty() ? nullptr : find(object, name);
   return known ? known->value : nullptr;
+}
+
+bool SideEffects::changes(PyBorrow object) const {
+  return std::any_of(changes_.begin(), changes_.end(), [&](const Change& change) {
+    return change.owner && change.owner->object() == object;
+  });
 }
 
 void SideEffects::set_global(const std::string& name, VarRef value) {

@@ -20,6 +20,7 @@ class SideEffects {
  public:
   void set_attribute(const VarRef& object, const std::string& name, VarRef value);
   VarRef attribute(PyBorrow object, const std::string& name) const;  // null: not written
+  bool changes(PyBorrow object) const;  // whether one of its attributes is written
 
   void set_global(const std::string& name, VarRef value);
   VarRef global(const std::string& name) const;  // null: not written

@@ -150,11 +150,11 @@ VarRef function_behind(Translator& t, const VarRef& self) {
   return wrap(t, function, Source::member(self->source(), key));
 }
 
-// What functools.lru_cache keeps for constants is what the program would be given: it is asked for
-// it. Null: it is not asked, or keeps what others may change.
+// What functools.lru_cache keeps for constants is what the program would be given, whatever has
+// changed meanwhile: it is asked for it. Null: it is not asked, or keeps what others may change.
 VarRef call_cached(Translator& t, const VarRef& self, const CallArgs& args) {
   if (Py_TYPE(self->object().get())->tp_name != std::string_view("functools._lru_cache_wrapper") ||
-      !t.effects().empty() || !args.named.empty())
+      !args.named.empty())
     return nullptr;
   std::vector<PyRef> values;
   for (const VarRef& arg : args.positional) {
