@@ -115,17 +115,23 @@ def first_steps(name, backend, device, batch, channels_last):
     model, inputs = row.build().to(device).train(), row.inputs(batch or row.batch, device)
     record = {}
     for key in {"plain": ["plain"]}.get(backend, ["plain", "eager", backend]):
+        subject = None
         torch._dynamo.reset()
+        forget(device)
         torch.manual_seed(1)
         subject = Subject(row, model, inputs, None if key == "plain" else key, channels_last)
         loss, seconds = subject.step()
         record |= {"losses": [loss], "dynamo_s" if key == "eager" else "first_s": seconds}
         subject.model.zero_grad(set_to_none=True)
-    gc.collect()  # what the others left
+    return subject, record
+
+
+def forget(device):
+    """What other subjects left: this one has the device as if it were alone."""
+    gc.collect()
     if device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    return subject, record
 
 
 def timed(subject, steps, top, losses):

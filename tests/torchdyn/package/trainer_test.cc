@@ -177,8 +177,14 @@ TEST_F(TrainerTest, TakesItsOwnStepsOnAGpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   net_->to(torch::kCUDA);
   const Tensor x = x_.cuda(), y = y_.cuda();
-  compiled_(x, y);
-  save(compiled_, path() + ".gpu", {.optimizer = "adamw lr=0.01"});
+  // Another than the one that was called with weights on the host.
+  const auto compiled = compile(
+      [this](const Tensor& a, const Tensor& b) {
+        return torch::nn::functional::cross_entropy(net_(a).tanh(), b);
+      },
+      {.state = {net_}});
+  compiled(x, y);
+  save(compiled, path() + ".gpu", {.optimizer = "adamw lr=0.01"});
   std::unique_ptr<Trainer> trainer = std::make_unique<Trainer>(load(path() + ".gpu"));
   torch::optim::AdamW adamw(net_->parameters(), torch::optim::AdamWOptions(0.01));
   for (int step = 0; step < 500; ++step) {
