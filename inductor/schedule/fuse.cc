@@ -168,7 +168,7 @@ class Merger {
 };
 
 // A kernel's outermost loop is split over threads.
-Verdict keeps_all_busy(const Loop& loop, const Loop& nest, const Features& features) {
+Verdict keeps_threads_busy(const Loop& loop, const Loop& nest, const Features& features) {
   if (work_of(loop) + work_of(nest) < features.small_work) return Verdict::yes();
   if (loop.kind != nest.kind) return Verdict::no("a reduction over the outer loop of one");
   const Alignment alignment = align(loop, nest);
@@ -239,7 +239,7 @@ Fusion merge(LoopProgram& program, const std::vector<Stmt>& body, const Stmt& ne
   if (shared.empty() && !(alike && work(body) + work(nest) <= features.tiny_work))
     return {Verdict::no("nothing in common"), {}};
   Merger merger(program, features);
-  if (Verdict v = keeps_all_busy(*loop, *other, features); !v) return {v, {}};
+  if (Verdict v = keeps_threads_busy(*loop, *other, features); !v) return {v, {}};
   if (Verdict v = merger.allows(*loop, *other); !v) return {v, {}};
 
   Fusion out{Verdict::yes(), body};

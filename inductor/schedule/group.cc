@@ -171,7 +171,7 @@ class Grouper {
     Fusion fusion = fuse(program_, groups_[at].body, nest.stmt, shared, features_);
     if (!fusion.verdict) return fusion.verdict.reason();
     Group& g = groups_[at];
-    if (features_.has_lanes && !keeps_threads_busy(fusion.body)) {
+    if (features_.has_lanes && !runs_at_memory_rate(fusion.body)) {
       if (!g.time) g.time = time(program_, g.body);
       if (!nest_time) nest_time = time(program_, {nest.stmt});
       const int64_t fused = time(program_, fusion.body);
@@ -192,10 +192,12 @@ class Grouper {
   // calls have run.
   bool holds_much(size_t at, const std::vector<size_t>& first, const Uses& uses) const {
     const Uses& ours = groups_[at].uses;
+    if (meet(ours.writes, uses.reads) ||
+        std::none_of(first.begin(), first.end(), [&](size_t f) { return groups_[f].is_extern; }))
+      return false;
     int64_t bytes = 0;
     for (int b : ours.reads) bytes += size_of(b);
-    return bytes >= kMuch && !meet(ours.writes, uses.reads) &&
-           std::any_of(first.begin(), first.end(), [&](size_t f) { return groups_[f].is_extern; });
+    return bytes >= kMuch;
   }
 
   // Whether the nest can run together with the group at `at`; `first`: the groups behind it that

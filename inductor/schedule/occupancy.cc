@@ -78,7 +78,7 @@ int64_t steps_of(const Kernel& kernel, Loops around) {
 
 }  // namespace
 
-bool keeps_threads_busy(const std::vector<Stmt>& body) {
+bool runs_at_memory_rate(const std::vector<Stmt>& body) {
   int64_t elements = 1;
   const std::vector<Stmt>* inside = &body;
   for (const Loop* l = only_loop(body); l && l->kind == LoopKind::kSerial; l = only_loop(l->body)) {

@@ -13,9 +13,9 @@ namespace inductor {
 // What a launch costs, as bytes that could be moved meanwhile.
 inline constexpr int64_t kLaunch = 8 * 1024 * 1024;
 
-// Whether there are threads enough and each does elements of its own: then what `time` says is the
-// bytes alone, and a fusion saves some of them.
-bool keeps_threads_busy(const std::vector<Stmt>& body);
+// Whether there are threads enough, of which each does elements of its own: then what `time` says
+// is the bytes alone, and a fusion saves some of them.
+bool runs_at_memory_rate(const std::vector<Stmt>& body);
 
 // Bytes that the loops read and write, each statement's times how many more threads would be
 // needed to move them at the memory's rate; twice that where rows and sums of their columns have no
