@@ -53,6 +53,32 @@ TEST_F(Replay, AnInputThatMovesIsCopied) {
   EXPECT_EQ(recorder().recorded, 2);
 }
 
+// As what the graph before this one makes, until that is recorded: too much to copy.
+TEST_F(Replay, ALargeInputIsReadInPlaceOnceItStays) {
+  std::string text = kTwice;
+  text.replace(text.find("arg0: f32[4]"), 12, "arg0: f32[1048576]");
+  ReplayedGraph large{compiled(text), fake_pool};
+  const auto check_large = [&](const Tensor& x) {
+    const std::vector<Tensor> out = large.run({in_host_memory(x)});
+    EXPECT_TRUE(to_cpu(out[0]).equal(2 * x.narrow(0, 0, 4))) << large.state();
+  };
+  std::vector<Tensor> moving;  // all alive, so that each has an address of its own
+  for (int call = 0; call < 5; ++call) check_large(moving.emplace_back(at::rand({1 << 20})));
+  EXPECT_EQ(large.state(), "not yet one CUDA graph");
+  for (int call = 0; call < 5; ++call) check_large(moving.back());
+  EXPECT_THAT(large.state(), HasSubstr("2 recordings, 0 inputs copied"));
+}
+
+TEST_F(Replay, ALargeInputThatKeepsMovingIsGivenUp) {
+  std::string text = kTwice;
+  text.replace(text.find("arg0: f32[4]"), 12, "arg0: f32[1048576]");
+  ReplayedGraph large{compiled(text), fake_pool};
+  std::vector<Tensor> moving;
+  for (int call = 0; call < 20; ++call)
+    large.run({in_host_memory(moving.emplace_back(at::zeros({1 << 20})))});
+  EXPECT_EQ(large.state(), "not one CUDA graph: inputs of 4194304 bytes move");
+}
+
 TEST_F(Replay, AnInputThatMovesLaterIsCopiedFromThenOn) {
   const Tensor x = at::rand({4});
   for (int call = 0; call < 6; ++call) check(x);

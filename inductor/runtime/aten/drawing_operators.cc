@@ -4,8 +4,6 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/GradMode.h>
-#include <c10/core/Stream.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "inductor/runtime/aten/linked_plan.h"
@@ -23,10 +21,6 @@ c10::IValue unkept(const c10::IValue& value) {
   if (value.isTensor() && value.toTensor().defined()) return unkept(value.toTensor());
   TORCH_CHECK(!value.isList() || !value.isTensorList(), "an operator that draws takes a list");
   return value;
-}
-
-void* stream_of(c10::Device device) {
-  return c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
 }
 
 }  // namespace
@@ -58,7 +52,7 @@ DrawingOperators::DrawingOperators(const CompiledGraph& graph) : linked_(graph.l
 void DrawingOperators::stand_in(LinkedPlan& linked, GraphPool& pool) {
   for (Operator& op : operators_)
     linked.calls[op.call].stand_in = [this, &op, &linked, &pool](std::vector<c10::IValue>& stack) {
-      pool.cut(stream_of(linked.device.device));
+      pool.cut(linked.device.current_stream());
       record(op, stack, linked);
     };
 }

@@ -4,6 +4,8 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/ScalarType.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "absl/strings/str_cat.h"
 
@@ -146,6 +148,10 @@ absl::StatusOr<std::shared_ptr<const CompiledGraph>> bind(const CompiledGraph& s
   if (!linked.ok()) return linked.status();
   bound->linked = *std::move(linked);
   return bound;
+}
+
+void* PlanDevice::current_stream() const {
+  return c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
 }
 
 }  // namespace inductor

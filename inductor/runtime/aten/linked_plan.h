@@ -55,6 +55,8 @@ struct PlanDevice {
   c10::Device device{c10::kCPU};
   c10::Allocator* allocator = nullptr;
   uintptr_t alignment = 1;  // bytes; kernels rely on it for every address that they are given
+
+  void* current_stream() const;  // of this thread there
 };
 
 struct LinkedPlan {

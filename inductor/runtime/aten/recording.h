@@ -22,6 +22,11 @@
 
 namespace inductor {
 
+inline constexpr int kWatched = 3;  // calls, before a recording
+// Inputs may move, the stream change, or other results be held: then it is recorded once more, but
+// not for ever.
+inline constexpr int kMostRecorded = 4;
+
 aten_bridge::Verdict can_record(const CompiledGraph& graph);
 int64_t launches_of(const CompiledGraph& graph);
 

@@ -5,7 +5,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/Stream.h>
 
 #include "aten_bridge/base/str_cat.h"
 #include "inductor/runtime/aten/linked_plan.h"
@@ -18,9 +17,6 @@ namespace {
 using aten_bridge::str_cat;
 using Tensors = std::vector<at::Tensor>;
 
-constexpr int kWatched = 3;  // calls, before a recording
-// Inputs may move, or the stream change: then it is recorded once more, but not for ever.
-constexpr int kMostRecorded = 4;
 // Results of a call are mostly held until those of the next are there.
 constexpr int64_t kMostHeldTwice = 64 << 20;  // bytes
 
@@ -67,10 +63,9 @@ void ReplayedGraph::give_up(std::string reason) {
 }
 
 std::optional<Tensors> ReplayedGraph::replay(const Tensors& inputs) {
-  const c10::Device device = graph_->linked->device.device;
-  const c10::OptionalDeviceGuard guard(device);
-  void* const stream =
-      c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
+  const PlanDevice& device = graph_->linked->device;
+  const c10::OptionalDeviceGuard guard(device.device);
+  void* const stream = device.current_stream();
   if (pool_ && pool_->is_recording(stream)) return std::nullopt;
   if (!watch(inputs, stream)) return std::nullopt;
   if (recordings_.empty() && !try_to_record(inputs)) return std::nullopt;
@@ -109,7 +104,12 @@ bool ReplayedGraph::record(const Tensors& inputs) {
   }
   const auto given = inputs_->fix(inputs, *graph_);
   if (!given.ok()) {
-    give_up(std::string(given.status().message()));
+    if (recordings_made_ == kMostRecorded) {
+      give_up(std::string(given.status().message()));
+    } else {
+      *inputs_ = {};  // a graph before this one may just have been recorded: they may stay now
+      calls_ = 0;
+    }
     return false;
   }
   // Each in a pool of its own: what one puts its temporaries into must not be another's results.

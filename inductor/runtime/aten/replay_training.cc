@@ -8,7 +8,6 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/Stream.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "aten_bridge/base/str_cat.h"
@@ -24,24 +23,16 @@ using aten_bridge::str_cat;
 using Tensors = std::vector<at::Tensor>;
 using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 
-constexpr int kWatched = 3;  // forwards, before a recording
-// Inputs may move, the stream change, or other results be held: then both are recorded once more,
-// but not for ever.
 // Backwards, before a large tangent is read where it lies: more than a graph before or behind this
 // one takes to settle.
 constexpr int kSettled = 6;
 constexpr int kMostUnsettled = 32;  // backwards, before such tangents are copied
-constexpr int kMostRecorded = 4;
 // A result that the program holds until the next call is given to it as a copy; a tangent is
 // copied.
 constexpr int64_t kMostCopied = 1 << 20;  // bytes
 // What the device gives to the process may grow by a twentieth, or by so much.
 constexpr int64_t kSmallPool = 64 << 20;  // bytes
 constexpr int kCallsInBounds = 8;         // after a recording, until its pool is known to fit
-
-void* stream_of(c10::Device device) {
-  return c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
-}
 
 c10::DeviceAllocator& allocator_of(const CompiledGraph& graph) {
   return dynamic_cast<c10::DeviceAllocator&>(*graph.linked->device.allocator);
@@ -230,7 +221,7 @@ Tensors ReplayedTraining::backward(Tensors inputs) {
 std::optional<Tensors> ReplayedTraining::replay_forward(const Tensors& inputs) {
   if (gave_up_) return std::nullopt;
   const c10::OptionalDeviceGuard guard(forward_->linked->device.device);
-  void* const stream = stream_of(forward_->linked->device.device);
+  void* const stream = forward_->linked->device.current_stream();
   if (recorded_ && recorded_->pool->is_recording(stream)) return std::nullopt;
   if (!watch(inputs, stream)) return std::nullopt;
   if (!recorded_ && !try_to(&ReplayedTraining::record_forward, inputs)) return std::nullopt;
@@ -302,11 +293,11 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
     return absl::UnimplementedError(
         "their inputs, their stream or which results are held keep changing");
   auto given = seen_->inputs.fix(inputs, *forward_);
-  if (!given.ok() && recordings_made_ < kMostRecorded) {
-    *seen_ = {};  // a graph before this one may just have been recorded: from now on they may stay
+  if (!given.ok()) {
+    if (recordings_made_ == kMostRecorded) return given.status();
+    *seen_ = {};  // a graph before this one may just have been recorded: they may stay now
     return absl::OkStatus();
   }
-  if (!given.ok()) return given.status();
   recorded->pool = *std::move(pool);
   recorded->frees_saved = !seen_->gradients_are_held;
   recorded->most_reserved = reserved_by(*forward_).peak;
@@ -322,7 +313,7 @@ absl::Status ReplayedTraining::record_forward(const Tensors& inputs) {
 std::optional<Tensors> ReplayedTraining::replay_backward(const Tensors& inputs) {
   if (gave_up_ || !recorded_) return std::nullopt;
   const c10::OptionalDeviceGuard guard(forward_->linked->device.device);
-  void* const stream = stream_of(forward_->linked->device.device);
+  void* const stream = forward_->linked->device.current_stream();
   if (stream != seen_->stream || recorded_->pool->is_recording(stream)) return std::nullopt;
   Recorded::Backward* backward = recorded_->unlent_backward();
   if (!backward && recorded_->backwards.size() < recorded_->most_backwards()) {

@@ -193,8 +193,7 @@ std::vector<at::Tensor> run(const CompiledGraph& graph, std::vector<at::Tensor> 
   if (const c10::Device device = graph.linked->device.device; !device.is_cpu()) {
     guard.reset_device(device);
     context.device = device.index();
-    context.stream =
-        c10::impl::getDeviceGuardImpl(device.type())->getStream(device).native_handle();
+    context.stream = graph.linked->device.current_stream();
   }
   if (graph.linked->draws) check_draws(*graph.linked, inputs);
   Execution execution(graph, std::move(inputs));
