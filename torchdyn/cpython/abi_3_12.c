@@ -1,5 +1,6 @@
 // CPython 3.12: Include/internal/pycore_frame.h.
 #include "torchdyn/cpython/abi_c.h"
+#include "torchdyn/cpython/abi_dict_events.h"
 
 #if PY_VERSION_HEX >> 16 != 0x030C
 #error "abi_3_12.c is compiled with the headers of CPython 3.12"
@@ -77,36 +78,6 @@ uint64_t td_dict_version(const PyObject* dict) {
   return ((const PyDictObject*)dict)->ma_version_tag & ~watchers;
 }
 #pragma GCC diagnostic pop
-
-static TdDictCallback dict_callback;
-
-static int tell_of_dict(PyDict_WatchEvent event, PyObject* dict, PyObject* key, PyObject* value) {
-  (void)value;
-  switch (event) {
-    case PyDict_EVENT_MODIFIED:
-      dict_callback(TD_VALUE_CHANGES, dict, key);
-      return 0;
-    case PyDict_EVENT_ADDED:
-    case PyDict_EVENT_DELETED:
-      dict_callback(TD_KEY_CHANGES, dict, key);
-      return 0;
-    case PyDict_EVENT_CLONED:
-    case PyDict_EVENT_CLEARED:
-      dict_callback(TD_DICT_CHANGES, dict, NULL);
-      return 0;
-    case PyDict_EVENT_DEALLOCATED:
-      dict_callback(TD_DICT_GOES, dict, NULL);
-      return 0;
-  }
-  return 0;
-}
-
-int td_dict_add_watcher(TdDictCallback callback) {
-  dict_callback = callback;
-  int watcher = PyDict_AddWatcher(tell_of_dict);
-  if (watcher < 0) PyErr_Clear();
-  return watcher;
-}
 
 int td_dict_watch(int watcher, PyObject* dict) {
   if (watcher < 0 || PyDict_Watch(watcher, dict) == 0) return watcher < 0 ? -1 : 0;

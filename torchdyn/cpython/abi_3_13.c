@@ -1,5 +1,6 @@
 // CPython 3.13: Include/internal/pycore_frame.h.
 #include "torchdyn/cpython/abi_c.h"
+#include "torchdyn/cpython/abi_dict_events.h"
 
 #if PY_VERSION_HEX >> 16 != 0x030D
 #error "abi_3_13.c is compiled with the headers of CPython 3.13"
@@ -75,36 +76,6 @@ unsigned td_type_version(const PyTypeObject* type) {
 uint64_t td_dict_version(const PyObject* dict) {
   (void)dict;
   return 0;
-}
-
-static TdDictCallback dict_callback;
-
-static int tell_of_dict(PyDict_WatchEvent event, PyObject* dict, PyObject* key, PyObject* value) {
-  (void)value;
-  switch (event) {
-    case PyDict_EVENT_MODIFIED:
-      dict_callback(TD_VALUE_CHANGES, dict, key);
-      return 0;
-    case PyDict_EVENT_ADDED:
-    case PyDict_EVENT_DELETED:
-      dict_callback(TD_KEY_CHANGES, dict, key);
-      return 0;
-    case PyDict_EVENT_CLONED:
-    case PyDict_EVENT_CLEARED:
-      dict_callback(TD_DICT_CHANGES, dict, NULL);
-      return 0;
-    case PyDict_EVENT_DEALLOCATED:
-      dict_callback(TD_DICT_GOES, dict, NULL);
-      return 0;
-  }
-  return 0;
-}
-
-int td_dict_add_watcher(TdDictCallback callback) {
-  dict_callback = callback;
-  int watcher = PyDict_AddWatcher(tell_of_dict);
-  if (watcher < 0) PyErr_Clear();
-  return watcher;
 }
 
 // Attributes whose values lie in the object are set there, and nobody is told.
