@@ -8,7 +8,6 @@ of the first call less that of the second, in a process that has captured anothe
 timed has given eager's values.
 """
 import argparse
-import json
 import math
 import os
 import sys
@@ -20,6 +19,7 @@ sys.path.append(os.path.join(os.path.dirname(__file__), "..", "tests", "models")
 
 import torch  # noqa: E402
 import torchdyn  # noqa: E402
+from apart import apart  # noqa: E402
 from measure import ROWS  # noqa: E402
 
 CAPTURES = {"ours": torchdyn.compile, "dynamo": torch.compile}
@@ -52,25 +52,6 @@ def attempt(capture, name):
     return {"s": times[0] - times[1], "graphs": graphs}
 
 
-def child(capture, name):
-    """What one process finds out, which has captured nothing else."""
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            record = attempt(CAPTURES[capture], name)
-        except BaseException as error:
-            record = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
-        with os.fdopen(writing, "w") as out:
-            json.dump(record, out)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as source:
-        text = source.read()
-    _, status = os.waitpid(process, 0)
-    return json.loads(text) if text else {"error": f"died with status {status}"}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*ROWS, []])
@@ -78,7 +59,7 @@ def main():
     torch._dynamo.config.allow_rnn = True  # else Dynamo leaves LSTMs and GRUs to eager
     ratios = []
     for name in parser.parse_args().names or ROWS:
-        ours, theirs = (child(capture, name) for capture in CAPTURES)
+        ours, theirs = (apart(attempt, capture, name) for capture in CAPTURES.values())
         if failure := ours.get("error") or theirs.get("error"):
             print(f"{name:18} {failure}", flush=True)
             continue

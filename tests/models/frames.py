@@ -8,14 +8,13 @@ many frames were captured whole, cut, or left as they are; then the reasons of c
 """
 import argparse
 import collections
-import json
-import os
 import re
 import sys
 import time
 
 import torch
 
+from apart import apart
 from measure import ROWS
 from step import run_step
 from torchdyn import frames
@@ -62,25 +61,6 @@ def attempt(name):
     return record
 
 
-def child(name):
-    """A process a model: one that dies takes no other along."""
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            record = attempt(name)
-        except BaseException as error:
-            record = {"model": name, "error": f"{type(error).__name__}: {str(error)[:300]}"}
-        with os.fdopen(writing, "w") as out:
-            json.dump(record, out)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as source:
-        text = source.read()
-    _, status = os.waitpid(process, 0)
-    return json.loads(text) if text else {"model": name, "error": f"died with status {status}"}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*ROWS, []])
@@ -90,7 +70,7 @@ def main():
     models = collections.defaultdict(set)
     whole = failed = 0
     for name in arguments.names or ROWS:
-        record = child(name)
+        record = apart(attempt, name)
         if "error" in record:
             failed += 1
             print(f"{name:18} FAILED {record['error']}", flush=True)
